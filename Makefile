@@ -1,0 +1,64 @@
+# Every habit of the project in one place; `make` alone lists them.
+# Needs python3 (3.11 or later) and make; everything else is fetched into .venv.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.PHONY: help setup run dev fmt lint types imports check test test-pg e2e migrate bench chaos lock clean
+
+BIN := .venv/bin
+HOST ?= 127.0.0.1
+PORT ?= 8283
+WORKERS ?= 2
+# Extra arguments for pytest, e.g. `make test ARGS="-k lease"`.
+ARGS ?=
+
+# Shell prelude that leaves a usable uv in $uv: the one on PATH, or a private one. uv does not read
+# pip's configuration, so an index or certificate configured for pip is handed on at run time.
+define with_uv
+set -eu; \
+if command -v uv >/dev/null 2>&1; then uv=uv; \
+else \
+  uv=.uv/bin/uv; \
+  if ! $$uv --version >/dev/null 2>&1; then \
+    echo "Fetching uv into .uv"; \
+    python3 -m venv --clear .uv || { echo "python3 needs its venv module (Debian: apt-get install python3-venv)" >&2; exit 1; }; \
+    .uv/bin/python -m pip install --quiet --disable-pip-version-check --no-input uv; \
+  fi; \
+fi; \
+if [ -z "$${UV_DEFAULT_INDEX:-}$${UV_INDEX_URL:-}" ]; then \
+  index="$${PIP_INDEX_URL:-$$(python3 -m pip config get global.index-url 2>/dev/null || true)}"; \
+  if [ -n "$$index" ]; then export UV_DEFAULT_INDEX="$$index"; fi; \
+fi; \
+if [ -z "$${SSL_CERT_FILE:-}" ]; then \
+  certs="$${PIP_CERT:-$$(python3 -m pip config get global.cert 2>/dev/null || true)}"; \
+  if [ -n "$$certs" ]; then export SSL_CERT_FILE="$$certs"; fi; \
+fi
+endef
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  \033[1m%-9s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# The stamp names what was installed and where; when it still holds, there is nothing to do.
+setup: ## Install everything, locked, into .venv (quick when nothing changed)
+	@key="$$(pwd) $$(cat requirements.lock pyproject.toml | cksum)"; \
+	if [ "$$(cat .venv/.stamp 2>/dev/null)" = "$$key" ]; then exit 0; fi; \
+	$(with_uv); \
+	case "$$(cat .venv/.stamp 2>/dev/null)" in "$$(pwd) "*) ;; *) $$uv venv --quiet --clear .venv ;; esac; \
+	echo "Installing into .venv"; \
+	export VIRTUAL_ENV=.venv; \
+	$$uv pip sync --quiet --require-hashes --compile-bytecode requirements.lock; \
+	$$uv pip install --quiet --no-deps --no-build-isolation --editable .; \
+	$(BIN)/python -c 'import ctypes; ctypes.CDLL("libgomp.so.1")' 2>/dev/null || $(MAKE) --no-print-directory -s libgomp; \
+	echo "$$key" > .venv/.stamp
+
+# The engine of the embedded model links against the system's OpenMP runtime. Without it the server
+# works all the same, with any other model, so its absence is told and not fatal.
+.PHONY: libgomp
+libgomp:
+	@if [ "$$(uname -s)" != Linux ]; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+	  echo "Installing libgomp1, which the embedded model needs"; \
+	  { apt-get install -y -qq libgomp1 || { apt-get update -qq && apt-get install -y -qq libgomp1; }; } </dev/null >/dev/null 2>&1 && exit 0; \
+	fi; \
+	echo "Note: libgomp.so.1 is missing, so the embedded model cannot load. Install it with your package"; \
+	echo "      manager (Debian and Ubuntu: sudo apt-get install libgomp1). Everything else works."
