@@ -1,0 +1,1 @@
+"""The vocabulary and the rules, with no input or output: types, prompts, decisions."""

@@ -1,0 +1,92 @@
+"""Memory blocks and the edits that tools make to them.
+
+A memory tool never writes: it returns edits, and the checkpoint saves them with the step.
+"""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field
+
+from remanence.core.frozen import Frozen
+from remanence.kit.ids import BlockId, OrgId, UserId
+from remanence.kit.json import JsonObject
+
+DEFAULT_LIMIT_CHARS = 100_000
+
+
+class Block(Frozen):
+    id: BlockId
+    organization_id: OrgId
+    label: str
+    value: str = ""
+    limit: int = DEFAULT_LIMIT_CHARS
+    description: str | None = None
+    read_only: bool = False
+    metadata: JsonObject = Field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    hidden: bool | None = None
+    is_template: bool = False
+    template_name: str | None = None
+    template_id: str | None = None
+    base_template_id: str | None = None
+    deployment_id: str | None = None
+    entity_id: str | None = None
+    project_id: str | None = None
+    preserve_on_migration: bool = False
+    created_at: datetime | None = None
+    created_by_id: UserId | None = None
+    last_updated_by_id: UserId | None = None
+
+
+class ValueSet(Frozen):
+    """The block has a new value."""
+
+    kind: Literal["value_set"] = "value_set"
+    block_id: BlockId
+    value: str
+
+
+class BlockAdded(Frozen):
+    """A block the agent made for itself and holds from now on."""
+
+    kind: Literal["block_added"] = "block_added"
+    block: Block
+
+
+class BlockDropped(Frozen):
+    """The agent lets go of a block; the row stays for whoever else holds it."""
+
+    kind: Literal["block_dropped"] = "block_dropped"
+    block_id: BlockId
+
+
+class LabelSet(Frozen):
+    kind: Literal["label_set"] = "label_set"
+    block_id: BlockId
+    label: str
+
+
+class DescriptionSet(Frozen):
+    kind: Literal["description_set"] = "description_set"
+    block_id: BlockId
+    description: str
+
+
+BlockEdit = ValueSet | BlockAdded | BlockDropped | LabelSet | DescriptionSet
+
+
+def apply_edit(blocks: tuple[Block, ...], edit: BlockEdit) -> tuple[Block, ...]:
+    """The agent's blocks after one edit."""
+    match edit:
+        case BlockAdded(block=added):
+            return (*blocks, added)
+        case BlockDropped(block_id=block_id):
+            return tuple(block for block in blocks if block.id != block_id)
+        case ValueSet(block_id=block_id, value=value):
+            changes: dict[str, str] = {"value": value}
+        case LabelSet(block_id=block_id, label=label):
+            changes = {"label": label}
+        case DescriptionSet(block_id=block_id, description=description):
+            changes = {"description": description}
+    return tuple(block.model_copy(update=changes) if block.id == block_id else block for block in blocks)

@@ -1,0 +1,144 @@
+"""Messages as they are stored: who said what, which tools were called, what came back.
+
+This module knows neither the REST wire (`messages/schemas.py`) nor any provider's format (`llm/`).
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Discriminator
+
+from remanence.core.frozen import Frozen
+from remanence.kit.ids import AgentId, ConversationId, MessageId, RunId, StepId
+
+Role = Literal["system", "user", "assistant", "tool", "approval", "summary"]
+
+
+class TextPart(Frozen):
+    type: Literal["text"] = "text"
+    text: str
+    signature: str | None = None
+
+
+class UrlImage(Frozen):
+    type: Literal["url"] = "url"
+    url: str
+
+
+class Base64Image(Frozen):
+    type: Literal["base64"] = "base64"
+    media_type: str
+    data: str
+    detail: str | None = None
+
+
+class StoredImage(Frozen):
+    """An image kept by the server; on the wire its type is `letta`."""
+
+    type: Literal["letta"] = "letta"
+    file_id: str
+    media_type: str | None = None
+    data: str | None = None
+    detail: str | None = None
+
+
+ImageSource = Annotated[UrlImage | Base64Image | StoredImage, Discriminator("type")]
+
+
+class ImagePart(Frozen):
+    type: Literal["image"] = "image"
+    source: ImageSource
+
+
+class ReasoningPart(Frozen):
+    """Thinking shown by the model. `is_native` is false for inner thoughts written as text or arguments."""
+
+    type: Literal["reasoning"] = "reasoning"
+    is_native: bool
+    reasoning: str
+    signature: str | None = None
+
+
+class RedactedReasoningPart(Frozen):
+    type: Literal["redacted_reasoning"] = "redacted_reasoning"
+    data: str
+
+
+class OmittedReasoningPart(Frozen):
+    type: Literal["omitted_reasoning"] = "omitted_reasoning"
+    signature: str | None = None
+
+
+Part = Annotated[
+    TextPart | ImagePart | ReasoningPart | RedactedReasoningPart | OmittedReasoningPart, Discriminator("type")
+]
+ReturnPart = Annotated[TextPart | ImagePart, Discriminator("type")]
+
+
+class ToolCall(Frozen):
+    id: str
+    name: str
+    arguments: str
+    """JSON text, as the model wrote it."""
+
+
+class ToolReturn(Frozen):
+    """The outcome of one call. `content` is the packed text (see `core/packing.py`) or parts with images."""
+
+    tool_call_id: str
+    name: str
+    status: Literal["success", "error"]
+    content: str | tuple[ReturnPart, ...]
+    stdout: tuple[str, ...] | None = None
+    stderr: tuple[str, ...] | None = None
+
+
+class Approval(Frozen):
+    """A person's answer to one gated call."""
+
+    tool_call_id: str
+    approve: bool
+    reason: str | None = None
+
+
+class Message(Frozen):
+    id: MessageId
+    agent_id: AgentId
+    role: Role
+    content: tuple[Part, ...] = ()
+    created_at: datetime
+    name: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_returns: tuple[ToolReturn, ...] = ()
+    approvals: tuple[Approval | ToolReturn, ...] = ()
+    """Only on a person's answer (role approval, no tool calls)."""
+    approval_request_id: MessageId | None = None
+    conversation_id: ConversationId | None = None
+    run_id: RunId | None = None
+    step_id: StepId | None = None
+    otid: str | None = None
+    sender_id: str | None = None
+    group_id: str | None = None
+    batch_item_id: str | None = None
+    model: str | None = None
+    is_err: bool = False
+
+    @property
+    def text(self) -> str:
+        """The words of the message, without thinking and images."""
+        return "".join(part.text for part in self.content if isinstance(part, TextPart))
+
+
+def text_parts(text: str) -> tuple[Part, ...]:
+    return (TextPart(text=text),)
+
+
+def open_calls(history: Sequence[Message]) -> tuple[ToolCall, ...]:
+    """The calls of the last message that has any, if nothing after it answers them."""
+    for index in range(len(history) - 1, -1, -1):
+        message = history[index]
+        if message.tool_calls:
+            answered = {each.tool_call_id for later in history[index + 1 :] for each in later.tool_returns}
+            return tuple(call for call in message.tool_calls if call.id not in answered)
+    return ()

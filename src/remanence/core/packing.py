@@ -1,0 +1,63 @@
+"""Packed texts: the JSON envelopes in which tool results and automatic notices reach the model."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from remanence.kit import json
+from remanence.kit.clock import local_text
+
+AUTOMATED = "[This is an automated notice. The user does not see it.]"
+
+
+def pack(fields: dict[str, Any]) -> str:
+    return json.readable(fields, indent=2)
+
+
+def pack_tool_return(
+    text: str, *, status: Literal["success", "error"], at: datetime, timezone: str | None
+) -> str:
+    outcome = "OK" if status == "success" else "Failed"
+    return pack({"status": outcome, "message": text, "time": local_text(at, timezone)})
+
+
+def unpack_tool_return(packed: str) -> str:
+    """The text inside a packed return; the input itself if it is not one."""
+    if not packed.startswith("{"):
+        return packed
+    try:
+        fields = json.decode(packed)
+    except ValueError:
+        return packed
+    if isinstance(fields, dict) and "status" in fields and "message" in fields:
+        return str(fields["message"])  # pyright: ignore[reportUnknownArgumentType] - JSON read just above
+    return packed
+
+
+def pack_user_message(text: str, *, at: datetime, timezone: str | None, name: str | None = None) -> str:
+    fields: dict[str, Any] = {"type": "user_message", "message": text, "time": local_text(at, timezone)}
+    return pack(fields | ({"name": name} if name else {}))
+
+
+def unpack_user_message(text: str) -> str:
+    """A packed user message is shown as its words; any other envelope as it is."""
+    if not (text.startswith("{") and '"user_message"' in text):
+        return text
+    try:
+        fields = json.decode(text)
+    except ValueError:
+        return text
+    if isinstance(fields, dict) and fields.get("type") == "user_message":  # pyright: ignore[reportUnknownMemberType]
+        return str(fields.get("message", text))  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
+    return text
+
+
+def pack_heartbeat(reason: str, *, at: datetime, timezone: str | None) -> str:
+    return pack({"type": "heartbeat", "reason": f"{AUTOMATED} {reason}", "time": local_text(at, timezone)})
+
+
+def pack_login(*, at: datetime, timezone: str | None) -> str:
+    return pack({"type": "login", "last_login": "Never (first login)", "time": local_text(at, timezone)})
+
+
+def pack_alert(text: str, *, at: datetime, timezone: str | None, **extra: Any) -> str:
+    return pack({"type": "system_alert", "message": text, "time": local_text(at, timezone)} | extra)

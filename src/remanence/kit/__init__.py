@@ -1,0 +1,1 @@
+"""Small tools every room may use: ids, clock, JSON, logging. The kit knows nothing of agents."""

@@ -1,0 +1,67 @@
+"""Identifiers: a prefix and a lowercase uuid4, made here and nowhere else."""
+
+import re
+from typing import NewType
+from uuid import UUID, uuid4
+
+AgentId = NewType("AgentId", str)
+BlockId = NewType("BlockId", str)
+ConversationId = NewType("ConversationId", str)
+MessageId = NewType("MessageId", str)
+OrgId = NewType("OrgId", str)
+RunId = NewType("RunId", str)
+StepId = NewType("StepId", str)
+ToolId = NewType("ToolId", str)
+UserId = NewType("UserId", str)
+
+DEFAULT_ORG_ID = OrgId("org-00000000-0000-4000-8000-000000000000")
+DEFAULT_USER_ID = UserId("user-00000000-0000-4000-8000-000000000000")
+
+_UUID4 = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
+
+
+def new_id(prefix: str) -> str:
+    return f"{prefix}-{uuid4()}"
+
+
+def new_agent_id() -> AgentId:
+    return AgentId(new_id("agent"))
+
+
+def new_block_id() -> BlockId:
+    return BlockId(new_id("block"))
+
+
+def new_message_id() -> MessageId:
+    return MessageId(new_id("message"))
+
+
+def new_run_id() -> RunId:
+    return RunId(new_id("run"))
+
+
+def new_step_id() -> StepId:
+    return StepId(new_id("step"))
+
+
+def new_tool_id() -> ToolId:
+    return ToolId(new_id("tool"))
+
+
+def new_otid() -> str:
+    return str(uuid4())
+
+
+def id_pattern(*prefixes: str) -> str:
+    """The regular expression that ids of these kinds match."""
+    return f"^({'|'.join(map(re.escape, prefixes))})-{_UUID4}$" if len(prefixes) > 1 else f"^{prefixes[0]}-{_UUID4}$"
+
+
+def is_id(text: str, prefix: str) -> bool:
+    return re.match(id_pattern(prefix), text) is not None
+
+
+def derive_otid(message_id: MessageId, index: int) -> str:
+    """The otid of the index-th typed message of a stored one: its uuid with the lowest 7 bits replaced."""
+    value = UUID(message_id[-36:]).int
+    return str(UUID(int=(value & ~0x7F) | (index & 0x7F)))
