@@ -9,6 +9,8 @@ BIN := .venv/bin
 HOST ?= 127.0.0.1
 PORT ?= 8283
 WORKERS ?= 2
+# Snapshots are compared here and never rewritten; run pytest itself to do that.
+PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadgroup --inline-snapshot=disable
 # Extra arguments for pytest, e.g. `make test ARGS="-k lease"`.
 ARGS ?=
 
@@ -62,3 +64,56 @@ libgomp:
 	fi; \
 	echo "Note: libgomp.so.1 is missing, so the embedded model cannot load. Install it with your package"; \
 	echo "      manager (Debian and Ubuntu: sudo apt-get install libgomp1). Everything else works."
+
+run: setup ## Serve on 127.0.0.1:8283 (HOST=… PORT=… to change)
+	@exec $(BIN)/remanence server --host $(HOST) --port $(PORT)
+
+dev: setup ## The same, restarting when the source changes
+	@exec $(BIN)/remanence server --host $(HOST) --port $(PORT) --reload
+
+fmt: setup ## Format the code and mend what can be mended
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format .
+
+lint: setup ## Formatting and lint, without changing anything
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+
+types: setup ## Check types, strictly
+	@$(BIN)/basedpyright
+
+imports: setup ## Check that rooms import downwards only
+	@$(BIN)/lint-imports
+
+check: lint types imports test ## All that CI runs
+
+test: setup ## The whole suite, on SQLite and PostgreSQL
+	@$(PYTEST) $(ARGS)
+
+test-pg: setup ## The tests that use PostgreSQL
+	@$(PYTEST) -m postgres $(ARGS)
+
+e2e: setup ## What a client sees: the whole app behind HTTP and the public SDK
+	@$(PYTEST) tests/e2e $(ARGS)
+
+migrate: setup ## Bring the configured database to the current revision
+	@$(BIN)/remanence migrate
+
+bench: setup ## Measure speed and size (ARGS="--help" for choices)
+	@$(BIN)/python -m bench $(ARGS)
+
+chaos: setup ## Kill servers at bad moments and look for what was lost
+	@$(BIN)/python -m bench.chaos $(ARGS)
+
+# Exact versions with their digests for every platform, and no registry's host in the file.
+lock: ## Resolve the dependencies anew (UPGRADE=1 for newer versions)
+	@$(with_uv); \
+	$$uv pip compile --universal --generate-hashes --all-extras --group dev --no-header \
+	  --python-version 3.11 $(if $(UPGRADE),--upgrade) --quiet --output-file requirements.lock pyproject.toml; \
+	if grep -nE '://|^llama-cpp' requirements.lock; then \
+	  echo "requirements.lock must name no host and nothing that needs a compiler; is uv too old?" >&2; exit 1; \
+	fi
+
+clean: ## Remove caches and environments; your data stays
+	@rm -rf .venv .uv build dist .pytest_cache .ruff_cache .import_linter_cache
+	@find . -name __pycache__ -type d -not -path './ui/node_modules/*' -prune -exec rm -rf {} +
