@@ -1,0 +1,184 @@
+"""What an operator may set, read from the environment once.
+
+Only `app` and `cli` read this; the rooms get plain values. Every setting has the prefix `REMANENCE_`.
+The predecessor's names and the providers' own are accepted beside it, so that people move in by
+changing the command and not their environment.
+"""
+
+import secrets
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationInfo, field_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+DATABASE_FILE = "remanence.sqlite3"
+
+# Options of libpq and of other drivers that asyncpg calls otherwise (None: it has no such thing).
+_LIBPQ_TO_ASYNCPG = {"sslmode": "ssl", "channel_binding": None, "connect_timeout": None, "gssencmode": None}
+
+
+def normalise_database_url(text: str) -> str:
+    """A database as people write it, as SQLAlchemy wants it.
+
+    PostgreSQL may be spelled with any driver (`postgres://`, `postgresql+pg8000://`, …) and comes out
+    for asyncpg. SQLite may be a URL or the path of a file. Raises ValueError for anything else.
+    """
+    text = text.strip()
+    scheme, separator, rest = text.partition("://")
+    if not separator:
+        return _sqlite_url(text)
+    match scheme.lower().partition("+")[0]:
+        case "postgres" | "postgresql":
+            return _asyncpg_url(rest)
+        case "sqlite":
+            return _sqlite_url(rest.removeprefix("/"))
+        case other:
+            raise ValueError(
+                f"{other!r} databases are not supported: give a file for SQLite or postgresql://…"
+            )
+
+
+def _sqlite_url(path: str) -> str:
+    # Every thread opens its own connection, so a database in memory would be a different one for each.
+    if path in ("", ":memory:") or "mode=memory" in path:
+        raise ValueError("a database in memory cannot be shared between threads: give the path of a file")
+    return f"sqlite:///{path}"
+
+
+def _asyncpg_url(rest: str) -> str:
+    parts = urlsplit(f"postgresql+asyncpg://{rest}")
+    options = [
+        (name, value)
+        for given, value in parse_qsl(parts.query)
+        if (name := _LIBPQ_TO_ASYNCPG.get(given, given)) is not None
+    ]
+    return urlunsplit(parts._replace(query=urlencode(options)))
+
+
+def _lower(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
+
+
+class Settings(BaseSettings):
+    """The settings in force. Arguments win over the environment; of several names the first that is set."""
+
+    model_config = SettingsConfigDict(
+        frozen=True,
+        env_prefix="REMANENCE_",
+        populate_by_name=True,
+        env_ignore_empty=True,  # compose files pass on variables nobody has set
+        extra="ignore",
+    )
+
+    dir: Path = Field(
+        default=Path("~/.remanence"),
+        validate_default=True,
+        validation_alias=AliasChoices("REMANENCE_DIR", "LETTA_DIR"),
+        description="Folder for the database, keys and model weights.",
+    )
+    database_url: str = Field(
+        default="",
+        validate_default=True,
+        validation_alias=AliasChoices("REMANENCE_DATABASE_URL", "LETTA_PG_URI"),
+        description="`postgresql://…`, or a SQLite file; by default one in the data folder.",
+    )
+    host: str = Field(
+        default="127.0.0.1",
+        description="Address to listen on.",
+    )
+    port: int = Field(
+        default=8283,
+        ge=0,
+        le=65535,
+        description="Port to listen on; 0 takes a free one.",
+    )
+    secure: bool = Field(
+        default=False,
+        validation_alias=AliasChoices("REMANENCE_SECURE", "SECURE"),
+        description="Ask for a password even when none is set: one is made and shown at start.",
+    )
+    password: SecretStr | None = Field(
+        default=None,
+        validate_default=True,
+        validation_alias=AliasChoices("REMANENCE_PASSWORD", "LETTA_SERVER_PASSWORD"),
+        description="When set, every request must carry it.",
+    )
+    log_level: Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(_lower)] = Field(
+        default="info",
+        description="The least severe record that is logged.",
+    )
+    log_format: Annotated[Literal["text", "json"], BeforeValidator(_lower)] = Field(
+        default="text",
+        description="Lines for people, or one JSON object a line.",
+    )
+    default_model: str | None = Field(
+        default=None,
+        description="Handle (`provider/model`) for agents that name none.",
+    )
+    local_model: Annotated[Literal["standard", "small", "off"], BeforeValidator(_lower)] = Field(
+        default="standard",
+        description="Which embedded model is offered.",
+    )
+    openai_api_key: SecretStr | None = Field(
+        default=None,
+        validation_alias=AliasChoices("REMANENCE_OPENAI_API_KEY", "OPENAI_API_KEY"),
+        description="Turns the provider `openai` on.",
+    )
+    openai_base_url: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("REMANENCE_OPENAI_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE"),
+        description="Another server that speaks the same API.",
+    )
+    deepseek_api_key: SecretStr | None = Field(
+        default=None,
+        validation_alias=AliasChoices("REMANENCE_DEEPSEEK_API_KEY", "DEEPSEEK_API_KEY"),
+        description="Turns the provider `deepseek` on.",
+    )
+    deepseek_base_url: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("REMANENCE_DEEPSEEK_BASE_URL", "DEEPSEEK_BASE_URL"),
+        description="Another server that speaks the same API.",
+    )
+
+    @field_validator("dir")
+    @classmethod
+    def _expand_home(cls, value: Path) -> Path:
+        return value.expanduser()
+
+    @field_validator("database_url")
+    @classmethod
+    def _fill_in_database(cls, value: str, info: ValidationInfo) -> str:
+        if value:
+            return normalise_database_url(value)
+        # Absent when the folder itself was refused; that error is the one to show.
+        folder: Path = info.data.get("dir", Path())
+        return normalise_database_url(str(folder / DATABASE_FILE))
+
+    @field_validator("password")
+    @classmethod
+    def _make_password(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        if value is None and info.data.get("secure"):
+            return SecretStr(secrets.token_urlsafe(18))
+        return value
+
+    @property
+    def password_was_made(self) -> bool:
+        """Nobody knows the password yet, so it has to be shown."""
+        return self.password is not None and "password" not in self.model_fields_set
+
+
+class FixedSettings(Settings):
+    """Settings that ignore the environment, for tests and for programs that embed the server."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return (init_settings,)
