@@ -1,0 +1,75 @@
+"""The command line: `remanence server`, `migrate`, `version`.
+
+Commands import what they need when they run, so that the light ones answer at once.
+"""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from remanence.settings import Settings
+
+main = typer.Typer(
+    name="remanence",
+    help="A light, durable server for stateful AI agents.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Database = Annotated[
+    str | None, typer.Option(help="A SQLite file or postgresql://…; REMANENCE_DATABASE_URL by default.")
+]
+
+
+@main.command()
+def server(
+    host: Annotated[str | None, typer.Option(help="Address to listen on; 127.0.0.1 by default.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on; 8283 by default.")] = None,
+    database: Database = None,
+    reload: Annotated[bool, typer.Option("--reload", help="Restart when the source changes.")] = False,
+) -> None:
+    """Serve the API until told to stop."""
+    settings = _settings(host=host, port=port, database_url=database)
+
+    from remanence.cli.server import serve, serve_reloading
+
+    raise SystemExit(serve_reloading(settings) if reload else serve(settings))
+
+
+@main.command()
+def migrate(database: Database = None) -> None:
+    """Bring the database to the current revision and leave."""
+    settings = _settings(database_url=database)
+
+    from remanence.app import migrate_database
+    from remanence.kit.logging import set_up_logging
+
+    set_up_logging(settings.log_level, settings.log_format)
+    migrate_database(settings)
+    typer.echo("The database is at the current revision.")
+
+
+@main.command()
+def version() -> None:
+    """Print the version."""
+    from remanence import __version__
+
+    typer.echo(__version__)
+
+
+def _settings(**given: object) -> "Settings":
+    """The environment's settings with the options given on the command line put over them."""
+    from pydantic import ValidationError
+
+    from remanence.settings import Settings
+
+    try:
+        return Settings.model_validate({name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        for problem in error.errors(include_url=False, include_input=False):
+            name = str(problem["loc"][0])
+            message = problem["msg"].removeprefix("Value error, ")
+            typer.secho(f"{name}: {message}", err=True, fg="red")
+        raise typer.Exit(2) from None

@@ -1,0 +1,26 @@
+"""The command line, as far as it needs no server."""
+
+import pytest
+from typer.testing import CliRunner
+
+from remanence import __version__
+from remanence.cli.main import main
+
+runner = CliRunner()
+
+
+def test_version_is_printed() -> None:
+    result = runner.invoke(main, ["version"])
+    assert (result.exit_code, result.output) == (0, f"{__version__}\n")
+
+
+def test_a_setting_that_cannot_work_is_named_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REMANENCE_PORT", "99999")
+    result = runner.invoke(main, ["server"])
+    assert (result.exit_code, result.output) == (2, "port: Input should be less than or equal to 65535\n")
+
+
+def test_a_database_that_cannot_work_is_refused() -> None:
+    result = runner.invoke(main, ["migrate", "--database", "mysql://db/memory"])
+    assert result.exit_code == 2
+    assert "'mysql' databases are not supported" in result.output
