@@ -1,0 +1,20 @@
+"""What differs between the two databases, named once."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Table
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.sql.dml import Insert
+
+
+def insert(connection: Connection, table: Table) -> "postgresql.Insert | sqlite.Insert":
+    """An insert that knows `on_conflict_do_nothing` and `on_conflict_do_update`."""
+    return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
+
+
+def insert_missing(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Inserts the rows that are not there yet; the others stay as they are."""
+    if rows:
+        statement: Insert = insert(connection, table).on_conflict_do_nothing()
+        connection.execute(statement, list(rows))

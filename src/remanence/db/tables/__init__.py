@@ -1,0 +1,56 @@
+"""Every table of the database. Importing this package registers them all on `Base.metadata`."""
+
+from remanence.db.tables.accounts import OrganizationRow, UserRow
+from remanence.db.tables.agents import AgentRow, AgentSecretRow, AgentTagRow
+from remanence.db.tables.archives import ArchivePassageRow, ArchiveRow, ArchivesAgentsRow, PassageTagRow
+from remanence.db.tables.base import Base
+from remanence.db.tables.blocks import BlockRow, BlocksAgentsRow, BlockTagRow
+from remanence.db.tables.files import (
+    FileContentRow,
+    FileRow,
+    FilesAgentsRow,
+    SourcePassageRow,
+    SourceRow,
+    SourcesAgentsRow,
+)
+from remanence.db.tables.groups import GroupRow, GroupsAgentsRow, GroupsBlocksRow
+from remanence.db.tables.identities import IdentitiesAgentsRow, IdentitiesBlocksRow, IdentityRow
+from remanence.db.tables.messages import ContextMessageRow, ConversationRow, MessageRow
+from remanence.db.tables.runs import LeaseRow, RunRow, StepRow
+from remanence.db.tables.tools import ToolRow, ToolsAgentsRow
+
+__all__ = [
+    "AgentRow",
+    "AgentSecretRow",
+    "AgentTagRow",
+    "ArchivePassageRow",
+    "ArchiveRow",
+    "ArchivesAgentsRow",
+    "Base",
+    "BlockRow",
+    "BlockTagRow",
+    "BlocksAgentsRow",
+    "ContextMessageRow",
+    "ConversationRow",
+    "FileContentRow",
+    "FileRow",
+    "FilesAgentsRow",
+    "GroupRow",
+    "GroupsAgentsRow",
+    "GroupsBlocksRow",
+    "IdentitiesAgentsRow",
+    "IdentitiesBlocksRow",
+    "IdentityRow",
+    "LeaseRow",
+    "MessageRow",
+    "OrganizationRow",
+    "PassageTagRow",
+    "RunRow",
+    "SourcePassageRow",
+    "SourceRow",
+    "SourcesAgentsRow",
+    "StepRow",
+    "ToolRow",
+    "ToolsAgentsRow",
+    "UserRow",
+]
