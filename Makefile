@@ -14,8 +14,9 @@ PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadgroup --inline-snapshot=disable
 # Extra arguments for pytest, e.g. `make test ARGS="-k lease"`.
 ARGS ?=
 
-# Shell prelude that leaves a usable uv in $uv: the one on PATH, or a private one. uv does not read
-# pip's configuration, so an index or certificate configured for pip is handed on at run time.
+# Shell prelude that leaves a usable uv in $uv: the one on PATH, or a private one. uv reads neither pip's
+# configuration nor, unasked, the system's certificates; where those exist it is told of them, so that
+# what works for pip works for uv, behind a company's mirror or proxy too.
 define with_uv
 set -eu; \
 if command -v uv >/dev/null 2>&1; then uv=uv; \
@@ -31,6 +32,9 @@ if [ -z "$${UV_DEFAULT_INDEX:-}$${UV_INDEX_URL:-}" ]; then \
   index="$${PIP_INDEX_URL:-$$(python3 -m pip config get global.index-url 2>/dev/null || true)}"; \
   if [ -n "$$index" ]; then export UV_DEFAULT_INDEX="$$index"; fi; \
 fi; \
+for bundle in /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem; do \
+  if [ -s $$bundle ]; then export UV_SYSTEM_CERTS="$${UV_SYSTEM_CERTS:-true}"; fi; \
+done; \
 if [ -z "$${SSL_CERT_FILE:-}" ]; then \
   certs="$${PIP_CERT:-$$(python3 -m pip config get global.cert 2>/dev/null || true)}"; \
   if [ -n "$$certs" ]; then export SSL_CERT_FILE="$$certs"; fi; \
