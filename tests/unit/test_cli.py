@@ -1,5 +1,9 @@
 """The command line, as far as it needs no server."""
 
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
@@ -7,6 +11,16 @@ from remanence import __version__
 from remanence.cli.main import main
 
 runner = CliRunner()
+
+
+@pytest.fixture(autouse=True)
+def restore_root_logger() -> Iterator[None]:
+    """Commands send the log to the runner's stream, which closes with them."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 def test_version_is_printed() -> None:
@@ -24,3 +38,9 @@ def test_a_database_that_cannot_work_is_refused() -> None:
     result = runner.invoke(main, ["migrate", "--database", "mysql://db/memory"])
     assert result.exit_code == 2
     assert "'mysql' databases are not supported" in result.output
+
+
+def test_migrating_twice_finds_nothing_left_to_do(tmp_path: Path) -> None:
+    arguments = ["migrate", "--database", str(tmp_path / "agents.db")]
+    assert runner.invoke(main, arguments).output == "The database was brought up to date.\n"
+    assert runner.invoke(main, arguments).output == "The database is up to date.\n"

@@ -14,7 +14,7 @@ log = logging.getLogger("remanence.test")
 
 
 @pytest.fixture(autouse=True)
-def _restore_root_logger() -> Iterator[None]:
+def restore_root_logger() -> Iterator[None]:
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     yield
@@ -23,7 +23,7 @@ def _restore_root_logger() -> Iterator[None]:
 
 
 @pytest.fixture
-def _request() -> Iterator[None]:
+def in_request() -> Iterator[None]:
     token = request_id.set("req-1")
     yield
     request_id.reset(token)
@@ -33,7 +33,7 @@ def entries(stream: io.StringIO) -> list[dict[str, Any]]:
     return [json.loads(line) for line in stream.getvalue().splitlines()]
 
 
-@pytest.mark.usefixtures("_request")
+@pytest.mark.usefixtures("in_request")
 def test_a_json_record_carries_its_request_and_its_fields() -> None:
     set_up_logging("info", "json", stream := io.StringIO())
     log.info("step %d saved", 2, extra={"run": "run-1"})
@@ -58,7 +58,7 @@ def test_a_json_record_stays_on_one_line_even_with_a_traceback() -> None:
     assert "ValueError: two\nlines" in entry["trace"]
 
 
-@pytest.mark.usefixtures("_request")
+@pytest.mark.usefixtures("in_request")
 def test_a_text_record_reads_as_a_line() -> None:
     set_up_logging("info", "text", stream := io.StringIO())
     log.warning("slow", extra={"seconds": 3})

@@ -11,7 +11,7 @@ PG = "postgresql+asyncpg://ann:p%40ss@db:5432/memory"
 
 
 @pytest.fixture(autouse=True)
-def _empty_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def empty_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for field, info in Settings.model_fields.items():
         for name in (f"REMANENCE_{field.upper()}", *getattr(info.validation_alias, "choices", ())):
             monkeypatch.delenv(str(name), raising=False)

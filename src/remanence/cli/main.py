@@ -43,12 +43,14 @@ def migrate(database: Database = None) -> None:
     """Bring the database to the current revision and leave."""
     settings = _settings(database_url=database)
 
-    from remanence.app import migrate_database
+    import asyncio
+
+    from remanence.db.migrate import migrate as migrate_to_newest
     from remanence.kit.logging import set_up_logging
 
     set_up_logging(settings.log_level, settings.log_format)
-    migrate_database(settings)
-    typer.echo("The database is at the current revision.")
+    was_behind = asyncio.run(migrate_to_newest(settings.database_url))
+    typer.echo("The database was brought up to date." if was_behind else "The database is up to date.")
 
 
 @main.command()
