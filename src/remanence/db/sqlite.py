@@ -42,7 +42,7 @@ class _Outcome:
     error: BaseException | None = None
 
 
-def _make_engine(url: str, *, begin: str) -> Engine:
+def _make_engine(url: str, *, begin: str, is_reader: bool) -> Engine:
     engine = create_engine(
         url,
         poolclass=QueuePool,
@@ -63,6 +63,8 @@ def _make_engine(url: str, *, begin: str) -> Engine:
         cursor.execute("PRAGMA foreign_keys=ON")
         cursor.execute("PRAGMA cache_size=-16000")
         cursor.execute("PRAGMA temp_store=MEMORY")
+        if is_reader:
+            cursor.execute("PRAGMA query_only=ON")
         cursor.close()
 
     @event.listens_for(engine, "begin")
@@ -78,8 +80,8 @@ class SqliteDatabase:
         if not path or path == ":memory:":
             raise ValueError("SQLite needs a file: several threads read it")
         self._path = path
-        self._write_engine = _make_engine(url, begin="BEGIN IMMEDIATE")
-        self._read_engine = _make_engine(url, begin="BEGIN")
+        self._write_engine = _make_engine(url, begin="BEGIN IMMEDIATE", is_reader=False)
+        self._read_engine = _make_engine(url, begin="BEGIN", is_reader=True)
         self._writes: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._reads: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []

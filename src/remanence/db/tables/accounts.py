@@ -10,7 +10,9 @@ class OrganizationRow(Identified, Audited, Base):
     __tablename__ = "organizations"
 
     name: Mapped[str] = mapped_column(String, nullable=False)
-    privileged_tools: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false(), nullable=False)
+    privileged_tools: Mapped[bool] = mapped_column(
+        Boolean, default=False, server_default=false(), nullable=False
+    )
 
     users: Mapped[list["UserRow"]] = relationship(back_populates="organization", passive_deletes=True)
 

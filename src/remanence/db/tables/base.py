@@ -37,7 +37,9 @@ class Owned:
 
 class Dated:
     created_at: Mapped[datetime] = mapped_column(UtcDateTime, default=utc_now, nullable=False)
-    updated_at: Mapped[datetime] = mapped_column(UtcDateTime, default=utc_now, onupdate=utc_now, nullable=False)
+    updated_at: Mapped[datetime] = mapped_column(
+        UtcDateTime, default=utc_now, onupdate=utc_now, nullable=False
+    )
 
 
 class Audited(Dated):

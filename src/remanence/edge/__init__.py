@@ -1,0 +1,1 @@
+"""HTTP plumbing: error bodies, JSON and SSE responses, paging parameters, kinds of client."""

