@@ -48,6 +48,11 @@ def new_tool_id() -> ToolId:
     return ToolId(new_id("tool"))
 
 
+def new_call_id() -> str:
+    """The id of a tool call whose provider gave none; OpenAI takes at most 40 letters."""
+    return f"call_{uuid4().hex[:24]}"
+
+
 def new_otid() -> str:
     return str(uuid4())
 

@@ -1,0 +1,313 @@
+"""HTTP to the providers: pooled connections, time-outs, retries, and answers that stream.
+
+Knows no provider's format: a `ReplyReader` turns bytes into deltas.
+"""
+
+import asyncio
+import io
+import random
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+from yarl import URL
+
+from remanence import __version__
+from remanence.core.llm import Delta
+from remanence.errors import BadReply, ProviderError, ProviderTimeout, RateLimited
+from remanence.kit import json
+from remanence.llm.failures import (
+    CutConnection,
+    failure_of_exception,
+    failure_of_status,
+    is_worth_retrying,
+)
+
+# A server that keeps its connection open after the last event is not waited for any longer.
+_DRAIN_S = 0.2
+# aiohttp warns above 1 MiB of plain bytes and writes them in one go; a file-like body goes in pieces.
+_ONE_WRITE_BYTES = 2**19
+_LONGEST_ERROR_BYTES = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class CallPolicy:
+    """How long to wait for a provider, and how often to try."""
+
+    connect_s: float = 10
+    first_token_s: float = 300
+    """Reasoning models may think for minutes before they say a word."""
+    idle_s: float = 120
+    max_tries: int = 3
+    pause_s: float = 0.5
+    longest_pause_s: float = 20
+    """A provider that asks for a longer pause is not tried again; the caller learns how long it asked for."""
+    connections_per_host: int = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One address at a provider, with what every request to it carries."""
+
+    url: URL
+    provider: str
+    headers: Mapping[str, str] = field(repr=False)
+    secret: str | None = field(default=None, repr=False)
+    proxy: str | None = field(default=None, repr=False)
+
+    @property
+    def place(self) -> str:
+        return f"{self.url.host}:{self.url.port}"
+
+
+def make_endpoint(url: str, *, provider: str, api_key: str | None) -> Endpoint:
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": f"remanence/{__version__}",
+        # Compressed streams are held back by the compressor, and tokens with them.
+        "Accept-Encoding": "identity",
+    }
+    if api_key:
+        headers["Authorization"] = f"Bearer {api_key}"
+    address = URL(url)
+    return Endpoint(address, provider, headers, api_key, find_proxy(address))
+
+
+def find_proxy(url: URL) -> str | None:
+    """The proxy of the environment for this address.
+
+    Asked once per endpoint: aiohttp's own way reads the whole environment at every request.
+    """
+    host = url.host or ""
+    if host in ("localhost", "127.0.0.1", "::1") or proxy_bypass(host):
+        return None
+    proxies = getproxies()
+    return proxies.get(url.scheme) or proxies.get("all")
+
+
+class ReplyReader(Protocol):
+    """Turns the body of one answer into deltas."""
+
+    @property
+    def is_done(self) -> bool:
+        """The last delta was given; whatever follows is of no interest."""
+        ...
+
+    def feed(self, chunk: bytes) -> Sequence[Delta]: ...
+
+    def end(self) -> Sequence[Delta]:
+        """What was still held back when the body ended. Raises `BadReply` or `CutConnection` if it was too short."""
+        ...
+
+
+class Transport:
+    """The connections of the process to all providers, bounded per host. Built on first use, on the running loop."""
+
+    def __init__(self, policy: CallPolicy | None = None) -> None:
+        self.policy = policy or CallPolicy()
+        self._session: aiohttp.ClientSession | None = None
+
+    async def close(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def stream(
+        self, endpoint: Endpoint, body: bytes, make_reader: Callable[[Mapping[str, str]], ReplyReader]
+    ) -> AsyncIterator[Sequence[Delta]]:
+        """Posts a request and reads its answer; tries again as long as no delta was given.
+
+        Closing the iterator closes the connection at once. Raises `ProviderError`.
+        """
+        tries = 0
+        while True:
+            tries += 1
+            has_begun = False
+            answer: _Answer | None = None
+            try:
+                answer = await self._open(endpoint, body)
+                reader = make_reader(answer.headers)
+                while chunk := await answer.read():
+                    deltas = reader.feed(chunk)
+                    if deltas:
+                        if not has_begun:
+                            has_begun = True
+                            answer.note_first_delta()
+                        yield deltas
+                        if reader.is_done:
+                            await answer.drain()
+                            return
+                if last := reader.end():
+                    has_begun = True
+                    yield last
+                return
+            except ProviderError as error:
+                _hide_secret(error, endpoint.secret)
+                pause_s = None if has_begun else self._pause_before_retry(error, tries)
+                if pause_s is None:
+                    raise
+            finally:
+                if answer is not None:
+                    answer.close()
+            await asyncio.sleep(pause_s)
+
+    async def fetch_json(self, endpoint: Endpoint, *, timeout_s: float) -> Any:
+        """One GET, not tried again. Raises `ProviderError`."""
+        try:
+            async with (
+                asyncio.timeout(timeout_s),
+                self._open_session().get(
+                    endpoint.url, headers=endpoint.headers, proxy=endpoint.proxy, allow_redirects=False
+                ) as response,
+            ):
+                content = await response.read()
+                if response.status != 200:
+                    raise failure_of_status(
+                        response.status,
+                        content[:_LONGEST_ERROR_BYTES],
+                        response.headers,
+                        provider=endpoint.provider,
+                    )
+            return json.decode(content)
+        except ValueError as error:
+            raise BadReply(
+                f"The answer of {endpoint.provider} is not JSON", provider=endpoint.provider
+            ) from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise failure_of_exception(error, provider=endpoint.provider, place=endpoint.place) from error
+        except ProviderError as error:
+            _hide_secret(error, endpoint.secret)
+            raise
+
+    async def _open(self, endpoint: Endpoint, body: bytes) -> "_Answer":
+        """The answer once its status is known to be good."""
+        started = asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout(self.policy.first_token_s):
+                response = await self._open_session().post(
+                    endpoint.url,
+                    data=body if len(body) <= _ONE_WRITE_BYTES else io.BytesIO(body),
+                    headers=endpoint.headers,
+                    proxy=endpoint.proxy,
+                    # A provider has no reason to send us elsewhere, and the key must not follow.
+                    allow_redirects=False,
+                )
+                if response.status != 200:
+                    async with response:
+                        content = await response.content.read(_LONGEST_ERROR_BYTES)
+                    raise failure_of_status(
+                        response.status, content, response.headers, provider=endpoint.provider
+                    )
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise failure_of_exception(error, provider=endpoint.provider, place=endpoint.place) from error
+        return _Answer(response, endpoint, self.policy, started)
+
+    def _open_session(self) -> aiohttp.ClientSession:
+        if self._session is None or self._session.closed:
+            connector = aiohttp.TCPConnector(limit=0, limit_per_host=self.policy.connections_per_host)
+            self._session = aiohttp.ClientSession(
+                connector=connector,
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self.policy.connect_s),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=True,
+            )
+        return self._session
+
+    def _pause_before_retry(self, error: ProviderError, tries: int) -> float | None:
+        """How long to wait before the next try; None when there is none."""
+        if tries >= self.policy.max_tries or not is_worth_retrying(error):
+            return None
+        if isinstance(error, CutConnection) and tries == 1:
+            return 0.0  # most often a pooled connection that the provider had just closed
+        if isinstance(error, RateLimited) and error.retry_after_s is not None:
+            if error.retry_after_s > self.policy.longest_pause_s:
+                return None
+            return error.retry_after_s + random.uniform(0, self.policy.pause_s)
+        ceiling = min(self.policy.longest_pause_s, self.policy.pause_s * 2**tries)
+        return random.uniform(ceiling / 2, ceiling)
+
+
+class _Answer:
+    """A response being read, with a watch that closes it when the provider falls silent.
+
+    The watch is one timer that is seldom moved, because setting one per chunk would cost more
+    than reading the chunk.
+    """
+
+    __slots__ = (
+        "_content", "_due", "_endpoint", "_has_begun", "_idle_s", "_is_late", "_loop", "_response", "_timer",
+        "_waiting_since", "headers",
+    )  # fmt: skip
+
+    def __init__(
+        self, response: aiohttp.ClientResponse, endpoint: Endpoint, policy: CallPolicy, started: float
+    ) -> None:
+        self.headers = response.headers
+        self._response = response
+        self._content = response.content
+        self._endpoint = endpoint
+        self._idle_s = policy.idle_s
+        self._loop = asyncio.get_running_loop()
+        self._has_begun = False
+        self._is_late = False
+        self._waiting_since: float | None = None
+        self._due = started + policy.first_token_s
+        self._timer = self._loop.call_at(self._due, self._check)
+
+    async def read(self) -> bytes:
+        """The bytes that have arrived, at least one; none at the end."""
+        self._waiting_since = self._loop.time()
+        try:
+            return await self._content.readany()
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            if self._is_late:
+                raise ProviderTimeout(
+                    f"{self._endpoint.provider} fell silent in the middle of its answer"
+                    if self._has_begun
+                    else f"{self._endpoint.provider} sent no word of an answer in time",
+                    provider=self._endpoint.provider,
+                ) from error
+            raise failure_of_exception(
+                error, provider=self._endpoint.provider, place=self._endpoint.place
+            ) from error
+        finally:
+            self._waiting_since = None
+
+    def note_first_delta(self) -> None:
+        self._has_begun = True
+        self._timer.cancel()
+        self._timer = self._loop.call_later(self._idle_s, self._check)
+
+    async def drain(self) -> None:
+        """Reads to the end of the body, so that the connection can serve another request."""
+        try:
+            async with asyncio.timeout(_DRAIN_S):
+                while await self._content.readany():
+                    pass
+        except (aiohttp.ClientError, OSError):
+            pass
+
+    def close(self) -> None:
+        """Hangs up, unless the body was read to its end and the connection is back in the pool."""
+        self._timer.cancel()
+        self._response.close()
+
+    def _check(self) -> None:
+        now = self._loop.time()
+        due = self._due
+        if self._has_begun:
+            due = (now if self._waiting_since is None else self._waiting_since) + self._idle_s
+        if now >= due:
+            self._is_late = True
+            self._response.close()
+        else:
+            self._timer = self._loop.call_at(due, self._check)
+
+
+def _hide_secret(error: ProviderError, secret: str | None) -> None:
+    """Providers may echo what they were sent."""
+    if secret and secret in error.message:
+        error.message = error.message.replace(secret, "[key]")
+        error.args = (error.message,)
