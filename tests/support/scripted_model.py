@@ -70,6 +70,8 @@ class ScriptedModel:
         ]
         """What `GET /v1/models` lists."""
         self.models_status = 200
+        self.on_connection: Callable[[object], None] | None = None
+        """Told the client's address with every request, to see connections being used again."""
         self._formats = formats
         self._lines: deque[Line] = deque()
         self._unplanned: list[str] = []
@@ -171,6 +173,8 @@ class ScriptedModel:
     def _handler(self, wire: WireFormat) -> Callable[[web.Request], "asyncio.Future[web.StreamResponse]"]:
         async def answer(request: web.Request) -> web.StreamResponse:
             seen = wire.read(json.decode(await request.read()), dict(request.headers))
+            if self.on_connection is not None and request.transport is not None:
+                self.on_connection(request.transport.get_extra_info("peername"))
             self.journal.append(seen)
             self._announce_arrivals()
             serial = len(self.journal)

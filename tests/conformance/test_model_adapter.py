@@ -1,0 +1,359 @@
+"""What every model adapter promises to the loop, tried over real sockets."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from typing import Any, cast
+
+import pytest
+from tests.support.requests import config, message, request, tool
+from tests.support.scripted_model import (
+    Gate,
+    ScriptedModel,
+    calls,
+    calls_raw,
+    fails,
+    hangs_up,
+    says,
+    sends,
+    thinks,
+)
+
+from remanence.core.llm import (
+    Delta,
+    Finished,
+    ModelRequest,
+    ReasoningDelta,
+    TextDelta,
+    ToolCallDelta,
+    Usage,
+)
+from remanence.errors import (
+    BadReply,
+    ContextOverflow,
+    ModelUnavailable,
+    ProviderAuth,
+    ProviderCredits,
+    ProviderError,
+    ProviderRefused,
+    ProviderTimeout,
+    RateLimited,
+)
+from remanence.llm.failures import CutConnection
+from remanence.llm.ports import ModelAdapter
+
+MakeAdapter = Callable[..., ModelAdapter]
+
+
+async def collect(
+    adapter: ModelAdapter, asked: ModelRequest | None = None, *, into: list[Delta] | None = None
+) -> list[Delta]:
+    received: list[Delta] = [] if into is None else into
+    async with asyncio.timeout(10):
+        async for batch in adapter.stream(asked or request()):
+            received.extend(batch)
+    return received
+
+
+def text_of(deltas: Sequence[Delta]) -> str:
+    return "".join(delta.text for delta in deltas if isinstance(delta, TextDelta))
+
+
+def calls_of(deltas: Sequence[Delta]) -> list[tuple[str | None, str | None, str]]:
+    found: dict[int, tuple[str | None, str | None, str]] = {}
+    for delta in deltas:
+        if isinstance(delta, ToolCallDelta):
+            call_id, name, arguments = found.get(delta.index, (None, None, ""))
+            found[delta.index] = (call_id or delta.id, name or delta.name, arguments + delta.arguments)
+    return [found[index] for index in sorted(found)]
+
+
+def finished(deltas: Sequence[Delta]) -> Finished:
+    last = deltas[-1]
+    assert isinstance(last, Finished)
+    assert not any(isinstance(delta, Finished) for delta in deltas[:-1])
+    return last
+
+
+async def test_text_arrives_in_pieces_and_ends_with_finished(
+    model: ScriptedModel, adapter: ModelAdapter
+) -> None:
+    model.script(says("The tea is ready."))
+    deltas = await collect(adapter)
+    assert [delta.text for delta in deltas if isinstance(delta, TextDelta)] == [
+        "The ",
+        "tea ",
+        "is ",
+        "ready.",
+    ]
+    assert finished(deltas).reason == "stop"
+    assert finished(deltas).request_id == "req-1"
+
+
+async def test_the_request_carries_messages_tools_and_key(
+    model: ScriptedModel, adapter: ModelAdapter
+) -> None:
+    model.script(says("Hi"))
+    asked = request(
+        message("system", "Be kind."), message("user", "Hello"), tools=[tool("lookup", query="string")]
+    )
+    await collect(adapter, asked)
+    seen = model.last
+    assert seen.system == "Be kind."
+    assert seen.last_user == "Hello"
+    assert seen.tool_names == ["lookup"]
+    assert seen.headers["Authorization"] == "Bearer sk-secret"
+    assert seen.is_stream
+
+
+async def test_the_payload_shown_is_the_payload_sent(model: ScriptedModel, adapter: ModelAdapter) -> None:
+    model.script(says("Hi"))
+    asked = request(message("user", "Hello"), tools=[tool("lookup", query="string")])
+    await collect(adapter, asked)
+    assert adapter.payload(asked) == model.last.body
+
+
+async def test_a_tool_call_arrives_with_its_id_name_and_arguments(
+    model: ScriptedModel, adapter: ModelAdapter
+) -> None:
+    model.script(calls("memory_replace", label="human", new="Likes tea, and a long walk in the evening"))
+    deltas = await collect(adapter)
+    expected = '{"label": "human", "new": "Likes tea, and a long walk in the evening"}'
+    assert calls_of(deltas) == [("call_1_0", "memory_replace", expected)]
+    assert finished(deltas).reason == "tool_calls"
+
+
+async def test_parallel_calls_stay_apart(model: ScriptedModel, adapter: ModelAdapter) -> None:
+    model.script(says("Two things.") + calls("first", at=1) + calls("second", at=2))
+    deltas = await collect(adapter)
+    assert text_of(deltas) == "Two things."
+    assert calls_of(deltas) == [("call_1_0", "first", '{"at": 1}'), ("call_1_1", "second", '{"at": 2}')]
+
+
+async def test_reasoning_is_told_apart_from_text(model: ScriptedModel, adapter: ModelAdapter) -> None:
+    model.script(thinks("Let me see.") + says("Four."))
+    deltas = await collect(adapter)
+    assert "".join(delta.text for delta in deltas if isinstance(delta, ReasoningDelta)) == "Let me see."
+    assert text_of(deltas) == "Four."
+
+
+async def test_usage_is_reported_with_what_was_cached_and_reasoned(
+    model: ScriptedModel, adapter: ModelAdapter
+) -> None:
+    model.script(says("Four.").counting(prompt=100, completion=7, cached=64, reasoning=5))
+    assert finished(await collect(adapter)).usage == Usage(
+        prompt_tokens=100, completion_tokens=7, total_tokens=107, cached_input_tokens=64, reasoning_tokens=5
+    )
+
+
+async def test_an_answer_cut_at_the_limit_says_so(model: ScriptedModel, adapter: ModelAdapter) -> None:
+    model.script(says("Once upon").finishing("length"))
+    assert finished(await collect(adapter)).reason == "length"
+
+
+async def test_a_whole_reply_where_a_stream_was_asked_for_is_one_batch(
+    model: ScriptedModel, adapter: ModelAdapter
+) -> None:
+    model.script((thinks("Hm.") + says("All at once.") + calls("look", at=1)).whole())
+    batches = [batch async for batch in adapter.stream(request())]
+    assert len(batches) == 1
+    assert text_of(batches[0]) == "All at once."
+    assert calls_of(batches[0]) == [("call_1_0", "look", '{"at": 1}')]
+    assert finished(batches[0]).usage.completion_tokens > 0
+
+
+async def test_what_arrives_together_comes_together(model: ScriptedModel, adapter: ModelAdapter) -> None:
+    chunk = 'data: {"choices":[{"delta":{"content":"a"}}]}\n\n'
+    model.script(
+        sends(chunk * 50 + 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')
+    )
+    batches = [batch async for batch in adapter.stream(request())]
+    assert len(batches) <= 2
+    assert text_of([delta for batch in batches for delta in batch]) == "a" * 50
+
+
+async def test_a_broken_argument_text_is_passed_on_as_it_is(
+    model: ScriptedModel, adapter: ModelAdapter
+) -> None:
+    model.script(calls_raw("look", '{"at": ', call_id="call_x"))
+    assert calls_of(await collect(adapter)) == [("call_x", "look", '{"at": ')]
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        fails(429),
+        fails(500),
+        fails(503, "<html><body>Busy</body></html>"),
+        fails(408),
+        fails(409),
+        hangs_up(),
+    ],
+    ids=["429", "500", "503", "408", "409", "hang-up"],
+)
+async def test_a_passing_failure_is_tried_again(
+    model: ScriptedModel, adapter: ModelAdapter, failure: Any
+) -> None:
+    model.script(failure, failure, says("At last."))
+    assert text_of(await collect(adapter)) == "At last."
+    assert len(model.journal) == 3
+
+
+async def test_a_connection_cut_before_the_first_token_is_tried_again(
+    model: ScriptedModel, adapter: ModelAdapter
+) -> None:
+    model.script(says("Never mind").cut(), says("Here."))
+    assert text_of(await collect(adapter)) == "Here."
+
+
+async def test_an_error_inside_a_stream_before_the_first_token_is_tried_again(
+    model: ScriptedModel, adapter: ModelAdapter
+) -> None:
+    model.script(sends('data: {"error":{"message":"Overloaded","code":529}}\n\n'), says("Here."))
+    assert text_of(await collect(adapter)) == "Here."
+
+
+async def test_three_tries_are_enough(model: ScriptedModel, adapter: ModelAdapter) -> None:
+    model.script(*[fails(500, {"error": {"message": "The engine is down"}})] * 3)
+    with pytest.raises(ProviderError, match="The engine is down") as caught:
+        await collect(adapter)
+    assert caught.value.status == 500
+    assert len(model.journal) == 3
+
+
+async def test_nothing_is_tried_again_after_the_first_token(
+    model: ScriptedModel, adapter: ModelAdapter
+) -> None:
+    model.script(says("One two three").cut(after=2))
+    received: list[Delta] = []
+    with pytest.raises(CutConnection):
+        await collect(adapter, into=received)
+    assert text_of(received).startswith("One")
+    assert len(model.journal) == 1
+
+
+async def test_a_stream_that_ends_early_is_an_error(model: ScriptedModel, adapter: ModelAdapter) -> None:
+    model.script(sends('data: {"choices":[{"delta":{"content":"Half a"}}]}\n\n'))
+    with pytest.raises(CutConnection):
+        await collect(adapter)
+
+
+async def test_the_wait_that_a_provider_asks_for_is_kept(model: ScriptedModel, adapter: ModelAdapter) -> None:
+    model.script(fails(429, retry_after="0.2"), says("Now."))
+    started = asyncio.get_running_loop().time()
+    await collect(adapter)
+    assert asyncio.get_running_loop().time() - started >= 0.2
+
+
+async def test_a_wait_beyond_reason_is_told_instead_of_waited(
+    model: ScriptedModel, adapter: ModelAdapter
+) -> None:
+    model.script(fails(429, {"error": {"message": "Come back tomorrow"}}, retry_after="86400"))
+    with pytest.raises(RateLimited, match="Come back tomorrow") as caught:
+        await collect(adapter)
+    assert caught.value.retry_after_s == 86400
+
+
+@pytest.mark.parametrize(
+    ("failure", "expected"),
+    [
+        (fails(400, {"error": {"message": "Unknown field"}}), ProviderRefused),
+        (fails(400, {"error": {"message": "Too long", "code": "context_length_exceeded"}}), ContextOverflow),
+        (fails(401, {"error": {"message": "Bad key sk-secret"}}), ProviderAuth),
+        (fails(402, {"error": {"message": "No funds"}}), ProviderCredits),
+        (fails(429, {"error": {"message": "No funds", "code": "insufficient_quota"}}), ProviderCredits),
+        (sends("<html>Log in to the hotel</html>", content_type="text/html"), BadReply),
+        (sends("data: {nonsense\n\n"), BadReply),
+    ],
+)
+async def test_a_lasting_failure_is_told_at_once(
+    model: ScriptedModel, adapter: ModelAdapter, failure: Any, expected: type[ProviderError]
+) -> None:
+    model.script(failure)
+    with pytest.raises(expected) as caught:
+        await collect(adapter)
+    assert "sk-secret" not in str(caught.value)
+    assert len(model.journal) == 1
+
+
+async def test_a_server_that_is_not_there_is_unavailable(model: ScriptedModel, adapter: ModelAdapter) -> None:
+    await model.stop()
+    with pytest.raises(ModelUnavailable, match="No connection to openai"):
+        await collect(adapter)
+
+
+async def test_a_model_that_never_begins_times_out(model: ScriptedModel, make_adapter: MakeAdapter) -> None:
+    gate = Gate()
+    model.script(says("Too late").held(gate))
+    with pytest.raises(ProviderTimeout):
+        await collect(make_adapter(first_token_s=0.1))
+    await model.journal[0].hung_up.wait()
+
+
+async def test_headers_alone_are_not_a_first_token(model: ScriptedModel, make_adapter: MakeAdapter) -> None:
+    gate = Gate()
+    model.script(sends(": still thinking\n\n", "data: [DONE]\n\n").paused(gate, after=1))
+    with pytest.raises(ProviderTimeout, match="no word"):
+        await collect(make_adapter(first_token_s=0.1))
+    await model.journal[0].hung_up.wait()
+
+
+async def test_a_model_that_falls_silent_times_out(model: ScriptedModel, make_adapter: MakeAdapter) -> None:
+    gate = Gate()
+    model.script(says("One two").paused(gate, after=1))
+    received: list[Delta] = []
+    with pytest.raises(ProviderTimeout, match="fell silent"):
+        await collect(make_adapter(idle_s=0.1), into=received)
+    assert text_of(received) == "One "
+
+
+async def test_a_slow_reader_is_not_a_silent_model(model: ScriptedModel, make_adapter: MakeAdapter) -> None:
+    model.script(says("One two three"))
+    received: list[Delta] = []
+    async for batch in make_adapter(idle_s=0.1).stream(request()):
+        received.extend(batch)
+        await asyncio.sleep(0.15)
+    assert text_of(received) == "One two three"
+
+
+async def test_closing_the_iterator_closes_the_connection(
+    model: ScriptedModel, adapter: ModelAdapter
+) -> None:
+    gate = Gate()
+    model.script(says("One two three").paused(gate, after=1))
+    async with aclosing(cast("Any", adapter.stream(request()))) as batches:
+        await anext(batches)
+    await model.journal[0].hung_up.wait(timeout_s=2)
+
+
+async def test_cancelling_closes_the_connection(model: ScriptedModel, adapter: ModelAdapter) -> None:
+    gate = Gate()
+    model.script(says("Too late").held(gate))
+    task = asyncio.create_task(collect(adapter))
+    await gate.reached.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await model.journal[0].hung_up.wait(timeout_s=2)
+
+
+async def test_connections_are_used_again(model: ScriptedModel, adapter: ModelAdapter) -> None:
+    ports: set[object] = set()
+    model.on_connection = ports.add
+    model.script(*[says("Hi")] * 5)
+    for _ in range(5):
+        await collect(adapter)
+    assert len(ports) == 1
+
+
+async def test_a_prompt_of_several_megabytes_is_sent(model: ScriptedModel, adapter: ModelAdapter) -> None:
+    model.script(says("Long."))
+    await collect(adapter, request(message("user", "word " * 500_000), config=config()))
+    assert len(model.last.last_user) == 2_500_000
+
+
+async def test_a_hundred_answers_stream_at_once(model: ScriptedModel, adapter: ModelAdapter) -> None:
+    model.responder = lambda seen: says(f"Echo {seen.last_user}")
+    asked = [request(message("user", str(number))) for number in range(100)]
+    answers = await asyncio.gather(*(collect(adapter, each) for each in asked))
+    assert [text_of(each) for each in answers] == [f"Echo {number}" for number in range(100)]
