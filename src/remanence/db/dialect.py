@@ -18,3 +18,8 @@ def insert_missing(connection: Connection, table: Table, rows: Sequence[Mapping[
     if rows:
         statement: Insert = insert(connection, table).on_conflict_do_nothing()
         connection.execute(statement, list(rows))
+
+
+def byte_order(connection: Connection) -> str:
+    """The collation that sorts text by its characters' numbers; PostgreSQL's default asks the locale."""
+    return "C" if connection.dialect.name == "postgresql" else "BINARY"

@@ -14,14 +14,14 @@ Column = InstrumentedAttribute[Any] | ColumnElement[Any]
 
 def fetch_page(
     connection: Connection,
-    statement: Select[Any],
+    statement: Select[*tuple[Any, ...]],
     page: Page,
     *,
     key: Column,
     id_column: Column,
     scope: Sequence[ColumnElement[bool]] = (),
     nulls_last: bool = False,
-) -> list[Row[Any]]:
+) -> list[Row[*tuple[Any, ...]]]:
     """The rows of `statement` on this page, in the order asked for.
 
     `key` is what is sorted by, `id_column` breaks ties and is what cursors name. A cursor must lie in
