@@ -16,11 +16,19 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 def check_block(block: Block) -> None:
     """Raises Invalid with what is wrong and what to do about it."""
+    check_texts(block)
+    check_length(block)
+
+
+def check_texts(block: Block) -> None:
     check_label(block.label)
     for tag in block.tags:
         _check_name(tag, "tag", MAX_TAG_CHARS)
     if "\x00" in block.value or "\x00" in (block.description or ""):
         raise Invalid(f"The text of block {block.label!r} contains the NUL character; leave it out.")
+
+
+def check_length(block: Block) -> None:
     if not 1 <= block.limit <= MAX_LIMIT_CHARS:
         raise Invalid(
             f"The limit of block {block.label!r} must be from 1 to {MAX_LIMIT_CHARS} characters, not {block.limit}."

@@ -1,7 +1,7 @@
 """SQL for blocks: the rows (`blocks`), who holds them (`holders`), what agents do to them (`edits`), tags.
 
 What belongs to another organisation, or is deleted, is not there. Functions that take no actor are for
-callers who know that the agents or blocks they name are the actor's.
+callers who know that what they name is the actor's.
 """
 
 from remanence.memory.repository.blocks import (
@@ -22,7 +22,7 @@ from remanence.memory.repository.holders import (
     holders_of,
     link_blocks,
     list_agent_blocks,
-    list_blocks_of,
+    list_blocks_of_agents,
     page_agent_blocks,
     replace_agent_blocks,
 )
@@ -44,7 +44,7 @@ __all__ = [
     "link_blocks",
     "list_agent_blocks",
     "list_blocks",
-    "list_blocks_of",
+    "list_blocks_of_agents",
     "list_tags",
     "page_agent_blocks",
     "purge_block",

@@ -17,7 +17,7 @@ from remanence.kit.clock import later_than
 from remanence.memory.repository.filters import conditions
 from remanence.memory.repository.rows import BLOCK, insert_tags, live, to_block, to_values, unknown
 from remanence.memory.repository.versions import bump_holders
-from remanence.memory.rules import check_block
+from remanence.memory.rules import check_block, check_length, check_texts
 from remanence.memory.schemas import BlockFilter, BlockUpdate
 
 
@@ -82,7 +82,9 @@ def update_block(connection: Connection, actor: Actor, block_id: str, changes: B
     after = changes.applied_to(before)
     if after == before:
         return before
-    check_block(after)
+    check_texts(after)
+    if (after.value, after.limit) != (before.value, before.limit):
+        check_length(after)
     after = after.model_copy(update={"last_updated_by_id": actor.user_id})
     change_row(connection, actor, before.id, to_values(after))
     if after.tags != before.tags:

@@ -19,26 +19,26 @@ from remanence.memory.repository.versions import touch_agent
 
 
 def find_block_by_label(connection: Connection, actor: Actor, agent_id: str, label: str) -> Block | None:
-    statement = _held_by(BlocksAgentsRow.agent_id == agent_id, BlocksAgentsRow.block_label == label)
-    row = connection.execute(statement.where(*live(actor))).first()
+    statement = _held(actor, BlocksAgentsRow.agent_id == agent_id, BlocksAgentsRow.block_label == label)
+    row = connection.execute(statement).first()
     return to_block(row) if row else None
 
 
-def list_agent_blocks(connection: Connection, agent_id: str) -> tuple[Block, ...]:
-    """All blocks of an agent that is known to be the actor's, oldest first."""
-    statement = _held_by(BlocksAgentsRow.agent_id == agent_id)
+def list_agent_blocks(connection: Connection, actor: Actor, agent_id: str) -> tuple[Block, ...]:
+    """All blocks of one agent, oldest first."""
+    statement = _held(actor, BlocksAgentsRow.agent_id == agent_id)
     rows = connection.execute(statement.order_by(BlockRow.created_at, BlockRow.id))
     return tuple(to_block(row) for row in rows)
 
 
-def list_blocks_of(
-    connection: Connection, agent_ids: Collection[AgentId]
+def list_blocks_of_agents(
+    connection: Connection, actor: Actor, agent_ids: Collection[AgentId]
 ) -> dict[AgentId, tuple[Block, ...]]:
     """The same for many agents at once; each has an entry."""
     held: dict[AgentId, tuple[Block, ...]] = dict.fromkeys(agent_ids, ())
     if not held:
         return held
-    statement = _held_by(BlocksAgentsRow.agent_id.in_(list(held)))
+    statement = _held(actor, BlocksAgentsRow.agent_id.in_(list(held)))
     for row in connection.execute(statement.order_by(BlockRow.created_at, BlockRow.id)):
         held[AgentId(row.agent_id)] += (to_block(row),)
     return held
@@ -48,7 +48,7 @@ def page_agent_blocks(connection: Connection, actor: Actor, agent_id: str, page:
     """Raises NotFound for an unknown cursor."""
     rows = fetch_page(
         connection,
-        _held_by(BlocksAgentsRow.agent_id == agent_id).where(*live(actor)),
+        _held(actor, BlocksAgentsRow.agent_id == agent_id),
         page,
         key=BlockRow.created_at,
         id_column=BlockRow.id,
@@ -138,11 +138,11 @@ def unlink_block(connection: Connection, agent_id: str, block_id: str) -> None:
     )
 
 
-def _held_by(*conditions: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
+def _held(actor: Actor, *conditions: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
     return (
         select(BlocksAgentsRow.agent_id, *BLOCK)
         .join(BlockRow, BlockRow.id == BlocksAgentsRow.block_id)
-        .where(*conditions, BlockRow.is_deleted.is_(False))
+        .where(*conditions, *live(actor))
     )
 
 
