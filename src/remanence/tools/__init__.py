@@ -1,0 +1,1 @@
+"""Tools: their records, the built-in ones, and the executor that runs a call."""

@@ -1,0 +1,19 @@
+"""What a built-in tool leaves behind: a text for the model, and edits for the checkpoint."""
+
+from dataclasses import dataclass
+
+from remanence.core.block import BlockEdit
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutcome:
+    text: str
+    edits: tuple[BlockEdit, ...] = ()
+
+
+class ToolFailure(Exception):
+    """The call did nothing. The text tells the model why, and how to do it right."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text

@@ -1,0 +1,66 @@
+"""The built-in tools as models and clients see them."""
+
+from inline_snapshot import snapshot
+
+from remanence.tools.builtin.catalogue import BuiltinTool, builtin_tools
+from remanence.tools.builtin.memory import MEMORY_TOOLS
+
+
+def signature(tool: BuiltinTool) -> str:
+    parameters = tool.json_schema["parameters"]
+    names = (f"{'' if name in parameters['required'] else '?'}{name}" for name in parameters["properties"])
+    return f"{tool.tool_type}: {tool.name}({', '.join(names)})"
+
+
+def test_names_types_and_parameters_are_those_of_the_contract():
+    assert [signature(tool) for tool in builtin_tools()] == snapshot(
+        [
+            "letta_core: send_message(message)",
+            "letta_core: conversation_search(?query, ?roles, ?limit, ?start_date, ?end_date)",
+            "letta_memory_core: core_memory_append(label, content)",
+            "letta_memory_core: core_memory_replace(label, old_content, new_content)",
+            "letta_memory_core: memory(command, ?path, ?file_text, ?description, ?old_string, ?new_string, ?insert_line, ?insert_text, ?old_path, ?new_path)",
+            "letta_memory_core: memory_apply_patch(label, patch)",
+            "letta_sleeptime_core: memory_replace(label, old_string, new_string)",
+            "letta_sleeptime_core: memory_insert(label, new_string, ?insert_line)",
+            "letta_sleeptime_core: memory_rethink(label, new_memory)",
+            "letta_sleeptime_core: memory_finish_edits()",
+        ]
+    )
+
+
+def test_every_memory_tool_is_in_the_catalogue():
+    assert {tool.name for tool in builtin_tools()} >= MEMORY_TOOLS
+
+
+def test_only_searching_may_run_beside_other_calls():
+    parallel = [tool.name for tool in builtin_tools() if tool.enable_parallel_execution]
+    assert parallel == ["conversation_search"]
+
+
+def test_a_description_begins_with_one_line_that_says_it_all():
+    for tool in builtin_tools():
+        first, _, rest = tool.description.partition("\n")
+        assert first.endswith(".")
+        assert len(first) <= 110
+        assert rest.startswith("\n")
+        assert "Example" in rest
+
+
+def test_every_parameter_is_described():
+    for tool in builtin_tools():
+        for schema in tool.json_schema["parameters"]["properties"].values():
+            assert schema["description"].endswith(".")
+            assert schema["type"] in {"string", "integer", "array"}
+
+
+def test_a_schema_has_the_shape_that_clients_know():
+    send = next(tool for tool in builtin_tools() if tool.name == "send_message")
+    assert list(send.json_schema) == ["name", "description", "parameters"]
+    assert list(send.json_schema["parameters"]) == ["type", "properties", "required"]
+    search = next(tool for tool in builtin_tools() if tool.name == "conversation_search")
+    assert search.json_schema["parameters"]["properties"]["roles"] == {
+        "type": "array",
+        "items": {"type": "string", "enum": ["assistant", "user", "tool"]},
+        "description": "Only messages by these: user, assistant, tool.",
+    }
