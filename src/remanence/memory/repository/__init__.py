@@ -27,7 +27,7 @@ from remanence.memory.repository.holders import (
     replace_agent_blocks,
 )
 from remanence.memory.repository.tags import list_tags
-from remanence.memory.repository.versions import bump_holders
+from remanence.memory.repository.versions import bump_holders, touch_agent
 
 __all__ = [
     "apply_edits",
@@ -49,5 +49,6 @@ __all__ = [
     "page_agent_blocks",
     "purge_block",
     "replace_agent_blocks",
+    "touch_agent",
     "update_block",
 ]

@@ -1,0 +1,66 @@
+"""Tools on the wire."""
+
+from typing import Annotated, Any, get_args
+
+from pydantic import BeforeValidator
+
+from remanence.core.frozen import Frozen
+from remanence.core.tool import Requirement, Tool, ToolType
+from remanence.edge.fields import StoredText
+
+BUILTIN_TYPES: frozenset[ToolType] = frozenset(
+    kind for kind in get_args(ToolType) if kind.startswith("letta_")
+)
+"""The kinds of tool that come with the server."""
+
+
+def _split(values: Any) -> Any:
+    """Clients repeat the key or put several values into one, with commas between."""
+    if not isinstance(values, list):
+        return values
+    parts = [str(value).split(",") for value in values]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return [part.strip() for several in parts for part in several if part.strip()]
+
+
+Names = Annotated[list[StoredText], BeforeValidator(_split)]
+Types = Annotated[list[ToolType], BeforeValidator(_split)]
+
+
+class ToolFilter(Frozen):
+    """Which tools a list or a count is about. All conditions must hold."""
+
+    name: StoredText | None = None
+    names: Names | None = None
+    tool_ids: Names | None = None
+    search: StoredText | None = None
+    tool_types: Types | None = None
+    exclude_tool_types: Types | None = None
+    return_only_letta_tools: bool | None = None
+    exclude_letta_tools: bool | None = None
+
+
+def tool_body(tool: Tool) -> dict[str, Any]:
+    return {
+        "id": tool.id,
+        "tool_type": tool.tool_type,
+        "description": tool.description,
+        "source_type": tool.source_type,
+        "name": tool.name,
+        "tags": tool.tags,
+        "source_code": tool.source_code,
+        "json_schema": tool.json_schema,
+        "args_json_schema": tool.args_json_schema,
+        "return_char_limit": tool.return_char_limit,
+        "pip_requirements": _requirements(tool.pip_requirements),
+        "npm_requirements": _requirements(tool.npm_requirements),
+        "default_requires_approval": tool.default_requires_approval,
+        "enable_parallel_execution": tool.enable_parallel_execution,
+        "created_by_id": tool.created_by_id,
+        "last_updated_by_id": tool.last_updated_by_id,
+        "metadata_": tool.metadata,
+        "project_id": tool.project_id,
+    }
+
+
+def _requirements(packages: tuple[Requirement, ...] | None) -> list[dict[str, Any]] | None:
+    return None if packages is None else [package.model_dump() for package in packages]
