@@ -243,6 +243,12 @@ def ensure_builtins(connection: Connection, organization_id: OrgId) -> None:
         _bump_holders(connection, changed)
 
 
+def restore_builtins(connection: Connection, actor: Actor) -> list[Tool]:
+    """The same on demand, and all of them as they then are."""
+    ensure_builtins(connection, actor.organization_id)
+    return list_tools(connection, actor, ToolFilter(return_only_letta_tools=True), Page(order="asc"))
+
+
 def _insert_builtins(connection: Connection, organization_id: OrgId, tools: Sequence[BuiltinTool]) -> None:
     now = utc_now()
     rows = [
