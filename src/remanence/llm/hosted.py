@@ -1,0 +1,168 @@
+"""A provider reached over HTTP as a source of models: its list, its address and its key."""
+
+import logging
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from remanence.core.llm import LLMConfig
+from remanence.errors import ProviderError
+from remanence.llm.addresses import is_same_origin, normalise_base_url
+from remanence.llm.chat_completions import ChatCompletions
+from remanence.llm.known_models import known_models
+from remanence.llm.model_lists import ListedModel, is_language_model, read_model_list
+from remanence.llm.openai_models import is_reasoning_model
+from remanence.llm.ports import ModelAdapter
+from remanence.llm.sources import DEFAULT_CONTEXT_WINDOW, EmbeddingInfo, ModelInfo
+from remanence.llm.transport import Transport, make_endpoint
+from remanence.llm.vendors import Vendor, find_vendor, get_vendor
+
+_LIST_TIMEOUT_S = 10
+_MOST_ADAPTERS = 256
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A configured provider, in plain values."""
+
+    name: str
+    """The first part of its handles."""
+    vendor: str
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    category: Literal["base", "byok"] = "base"
+
+
+class ChatAdapters:
+    """Adapters by vendor, address and key, made on first use; the least used are dropped."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._made: OrderedDict[tuple[str, str, str | None, str], ChatCompletions] = OrderedDict()
+
+    def get(self, vendor: Vendor, base_url: str, api_key: str | None, provider_name: str) -> ChatCompletions:
+        key = (vendor.name, base_url, api_key, provider_name)
+        adapter = self._made.get(key)
+        if adapter is None:
+            adapter = self._made[key] = ChatCompletions(
+                self._transport, vendor, base_url=base_url, api_key=api_key, provider_name=provider_name
+            )
+            if len(self._made) > _MOST_ADAPTERS:
+                self._made.popitem(last=False)
+        else:
+            self._made.move_to_end(key)
+        return adapter
+
+
+class HostedSource:
+    """A `ModelSource`. Raises `BadArgument` for an unknown vendor or a base URL that is none."""
+
+    def __init__(self, provider: Provider, transport: Transport, adapters: ChatAdapters) -> None:
+        self._provider = provider
+        self._transport = transport
+        self._adapters = adapters
+        self._vendor = get_vendor(provider.vendor)
+        self._base_url = normalise_base_url(
+            provider.base_url or self._vendor.base_url, default=self._vendor.base_url
+        )
+        self._is_own_host = self._base_url == self._vendor.base_url
+        self._known = known_models(self._vendor.name)
+        self._listed: dict[str, ListedModel] | None = None
+
+    @property
+    def name(self) -> str:
+        return self._provider.name
+
+    def models(self) -> Sequence[ModelInfo]:
+        """The provider's own list; the shipped table as long as there is none."""
+        if self._listed is None:
+            return [self._info(ListedModel(name)) for name in self._known.models]
+        is_openai = self._vendor.name == "openai" and self._is_own_host
+        names = sorted(name for name in self._listed if is_language_model(name, is_openai=is_openai))
+        return [self._info(self._listed[name]) for name in names]
+
+    def embeddings(self) -> Sequence[EmbeddingInfo]:
+        """Those of known dimensions, since lists do not tell them."""
+        names = self._known.embeddings
+        return [self._embedding(name) for name in names if self._listed is None or name in self._listed]
+
+    def find_model(self, name: str) -> ModelInfo | None:
+        listed = (self._listed or {}).get(name)
+        if listed is None and self._known.find(name) is not None:
+            listed = ListedModel(name)
+        return self._info(listed) if listed is not None else None
+
+    def find_embedding(self, name: str) -> EmbeddingInfo | None:
+        return self._embedding(name) if name in self._known.embeddings else None
+
+    async def refresh(self) -> None:
+        endpoint = make_endpoint(
+            f"{self._base_url}/models", provider=self.name, api_key=self._provider.api_key
+        )
+        try:
+            body = await self._transport.fetch_json(endpoint, timeout_s=_LIST_TIMEOUT_S)
+            listed = {model.name: model for model in read_model_list(body)}
+        except ProviderError as error:
+            log.warning("No list of models from %s: %s", self.name, error.message)
+            return
+        if listed:
+            self._listed = listed
+
+    def serves(self, config: LLMConfig) -> bool:
+        if find_vendor(config.model_endpoint_type) is not self._vendor and (
+            config.model_endpoint_type != self._vendor.model_endpoint_type
+        ):
+            return False
+        if config.provider_name:
+            return config.provider_name in (self.name, *self._vendor.aliases)
+        return find_vendor(config.model_endpoint_type) is self._vendor
+
+    def adapter(self, config: LLMConfig) -> ModelAdapter:
+        """The address of a configuration that was made from a handle follows the provider's.
+
+        So agents keep working when the provider moves. An address that somebody wrote into the
+        configuration is used, but the key goes nowhere except to the servers it was issued for.
+        """
+        api_key = self._provider.api_key
+        is_ours = config.handle is not None and config.provider_category is not None
+        if is_ours or not config.model_endpoint:
+            return self._adapters.get(self._vendor, self._base_url, api_key, self.name)
+        asked = normalise_base_url(config.model_endpoint, default=self._vendor.base_url)
+        if asked == self._vendor.base_url:
+            asked = self._base_url
+        if not any(is_same_origin(asked, own) for own in (self._base_url, self._vendor.base_url)):
+            api_key = None
+        return self._adapters.get(self._vendor, asked, api_key, self.name)
+
+    def _info(self, listed: ListedModel) -> ModelInfo:
+        known = self._known.find(listed.name)
+        return ModelInfo(
+            handle=f"{self.name}/{listed.name}",
+            name=listed.name,
+            provider_type=self._vendor.name,
+            provider_name=self.name,
+            endpoint_type=self._vendor.model_endpoint_type,
+            endpoint=self._base_url,
+            max_context_window=listed.context or (known.context if known else DEFAULT_CONTEXT_WINDOW),
+            max_output_tokens=listed.output or (known.output if known else None),
+            is_reasoning=known.reasoning if known else self._seems_to_reason(listed.name),
+            provider_category=self._provider.category,
+        )
+
+    def _seems_to_reason(self, name: str) -> bool:
+        quirks = self._vendor.quirks
+        return quirks.has_thinking_switch or (quirks.has_openai_models and is_reasoning_model(name))
+
+    def _embedding(self, name: str) -> EmbeddingInfo:
+        return EmbeddingInfo(
+            handle=f"{self.name}/{name}",
+            name=name,
+            provider_type=self._vendor.name,
+            provider_name=self.name,
+            endpoint_type=self._vendor.model_endpoint_type,
+            endpoint=self._base_url,
+            dimensions=self._known.embeddings[name],
+        )

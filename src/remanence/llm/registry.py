@@ -1,0 +1,28 @@
+"""Which adapter answers a call: from the model configuration stored with an agent to the way there."""
+
+from collections.abc import Sequence
+
+from remanence.core.llm import LLMConfig
+from remanence.llm.addresses import normalise_base_url
+from remanence.llm.hosted import ChatAdapters
+from remanence.llm.ports import ModelAdapter
+from remanence.llm.sources import ModelSource
+from remanence.llm.vendors import get_vendor
+
+
+class AdapterRegistry:
+    def __init__(self, sources: Sequence[ModelSource], adapters: ChatAdapters) -> None:
+        self._sources = sources
+        self._adapters = adapters
+
+    def adapter_for(self, config: LLMConfig) -> ModelAdapter:
+        """A configured source that serves this; else the address in the configuration, without a key.
+
+        Raises `BadArgument` for an endpoint type that nobody here speaks.
+        """
+        for source in self._sources:
+            if source.serves(config):
+                return source.adapter(config)
+        vendor = get_vendor(config.model_endpoint_type)
+        base_url = normalise_base_url(config.model_endpoint or vendor.base_url, default=vendor.base_url)
+        return self._adapters.get(vendor, base_url, None, config.provider_name or vendor.name)
