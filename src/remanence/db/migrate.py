@@ -75,6 +75,8 @@ def _migrate_sqlite(url: str) -> bool:
             _refuse_newer(current)
             if current is not None:
                 _copy_aside(connection, path, current)
+            # Here and not when threads open it: the switch to WAL fails at once if another connection is busy.
+            connection.exec_driver_sql("PRAGMA journal_mode=WAL")
             connection.exec_driver_sql("PRAGMA foreign_keys=OFF")  # tables are rebuilt to be altered
             connection.commit()
             with connection.begin():
