@@ -2,8 +2,9 @@
 
 import hmac
 from collections.abc import Awaitable, Callable
+from typing import Annotated
 
-from fastapi import Request
+from fastapi import Depends, Request
 
 from remanence.accounts import repository
 from remanence.core.actor import Actor
@@ -13,8 +14,8 @@ from remanence.kit.ids import DEFAULT_ORG_ID, DEFAULT_USER_ID, OrgId, UserId, is
 
 _DEFAULT = Actor(user_id=DEFAULT_USER_ID, organization_id=DEFAULT_ORG_ID)
 
+
 CurrentActor = Callable[[Request], Awaitable[Actor]]
-"""The dependency that routes take; `Auth` is the one implementation."""
 
 
 class Auth:
@@ -65,3 +66,12 @@ class Auth:
         expected = password.encode()
         if not any(hmac.compare_digest(given.encode(), expected) for given in (bearer, bare)):
             raise Unauthenticated("The password is missing or wrong; send it as a bearer token.")
+
+
+async def _acting_user(request: Request) -> Actor:
+    auth: Auth = request.app.state.auth
+    return await auth(request)
+
+
+ActingUser = Annotated[Actor, Depends(_acting_user)]
+"""What a route takes to know who asks; the app it belongs to holds the `Auth`."""

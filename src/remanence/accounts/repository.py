@@ -11,12 +11,10 @@ from remanence.kit.ids import DEFAULT_ORG_ID, DEFAULT_USER_ID, OrgId, UserId, ne
 
 def ensure_defaults(connection: Connection) -> None:
     """The organisation and the user that requests without a name belong to."""
-    insert_missing(
-        connection, OrganizationRow.__table__, [{"id": DEFAULT_ORG_ID, "name": "default_org", **_dates()}]
-    )
+    insert_missing(connection, OrganizationRow, [{"id": DEFAULT_ORG_ID, "name": "default_org", **_dates()}])
     insert_missing(
         connection,
-        UserRow.__table__,
+        UserRow,
         [{"id": DEFAULT_USER_ID, "organization_id": DEFAULT_ORG_ID, "name": "default_user", **_dates()}],
     )
 

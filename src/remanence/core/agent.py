@@ -119,9 +119,21 @@ class AgentState:
     conversation_id: ConversationId | None
     agent_version: int
     window_version: int
+    next_position: int
+    """Where the next message goes in the window."""
     last_message_at: datetime | None
+
+    @property
+    def lane(self) -> str:
+        """The history this is about: the conversation's id, or the agent's own."""
+        return self.conversation_id or self.agent.id
 
     def with_messages(self, *messages: Message) -> "AgentState":
         last = messages[-1].created_at if messages else self.last_message_at
         added = tuple(InContext(message) for message in messages)
-        return replace(self, window=self.window + added, last_message_at=last)
+        return replace(
+            self,
+            window=self.window + added,
+            next_position=self.next_position + len(added),
+            last_message_at=last,
+        )

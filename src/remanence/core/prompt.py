@@ -29,6 +29,7 @@ _LINE_WARNING = (
     "The numbers before the arrows count the lines for you and are no part of the text: "
     "leave them out when you edit."
 )
+_COMPILED = "- Memory last compiled: "
 _RULES_INTRO = "The order in which tools may be called:"
 
 
@@ -41,6 +42,8 @@ class PromptMetadata:
     recall_count: int
     """Messages of this agent that were stored before this compilation."""
     archival_count: int = 0
+    compiled_text: str | None = None
+    """Shown in place of `compiled_at`, where the time of an earlier compilation is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,7 @@ def render_metadata(metadata: PromptMetadata) -> str:
     lines = [
         f"- AGENT_ID: {metadata.agent_id}",
         f"- CONVERSATION_ID: {metadata.conversation_id or 'default'}",
-        f"- Memory last compiled: {local_text(metadata.compiled_at, metadata.timezone)}",
+        f"{_COMPILED}{metadata.compiled_text or local_text(metadata.compiled_at, metadata.timezone)}",
         f"- Earlier messages kept in recall memory: {metadata.recall_count}",
     ]
     if metadata.archival_count > 0:
@@ -106,6 +109,12 @@ def split_system(compiled: str) -> SystemSections:
     before, rules, between = _cut(before, f"<{_RULES}>", f"</{_RULES}>")
     prompt = "\n\n".join(text for part in (head, before, between, after) if (text := part.strip()))
     return SystemSections(prompt, memory, rules, metadata)
+
+
+def find_compile_time(compiled: str) -> str | None:
+    """When this system message says it was compiled."""
+    found = [line for line in compiled.splitlines() if line.startswith(_COMPILED)]
+    return found[-1].removeprefix(_COMPILED) if found else None
 
 
 def _render_block(block: Block, line_numbers: bool) -> str:

@@ -3,17 +3,20 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Table
+from sqlalchemy import Connection
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.sql.dml import Insert
 
 
-def insert(connection: Connection, table: Table) -> "postgresql.Insert | sqlite.Insert":
+def insert(connection: Connection, table: type[DeclarativeBase]) -> "postgresql.Insert | sqlite.Insert":
     """An insert that knows `on_conflict_do_nothing` and `on_conflict_do_update`."""
     return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
 
 
-def insert_missing(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+def insert_missing(
+    connection: Connection, table: type[DeclarativeBase], rows: Sequence[Mapping[str, Any]]
+) -> None:
     """Inserts the rows that are not there yet; the others stay as they are."""
     if rows:
         statement: Insert = insert(connection, table).on_conflict_do_nothing()

@@ -6,7 +6,7 @@ Alembic takes half a second to import, so it is loaded only when there is someth
 import asyncio
 import logging
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -95,7 +95,7 @@ def _copy_aside(connection: Connection, path: Path, revision: str) -> None:
 
 
 @contextmanager
-def _file_lock(path: Path) -> Iterator[None]:
+def _file_lock(path: Path) -> Generator[None]:
     import fcntl
 
     with path.open("w") as handle:

@@ -59,8 +59,7 @@ def _beyond(
     if at is None:
         raise NotFound(f"There is no {cursor} to start from; take the id of an item of this list.")
     if at[0] is None:  # sorted last: only others without a value come after it
-        same = and_(key.is_(None), id_column < cursor if is_descending else id_column > cursor)
-        return same
+        return and_(key.is_(None), id_column < cursor if is_descending else id_column > cursor)
     later = key < at[0] if is_descending else key > at[0]
     tied = id_column < cursor if is_descending else id_column > cursor
     return or_(later, and_(key == at[0], tied))

@@ -55,7 +55,7 @@ def _make_engine(url: str, *, begin: str, is_reader: bool) -> Engine:
     )
 
     @event.listens_for(engine, "connect")
-    def configure(connection: Any, _record: object) -> None:  # pyright: ignore[reportUnusedFunction]
+    def configure(connection: Any, _record: object) -> None:
         connection.isolation_level = None  # transactions are opened below, not by the driver
         cursor = connection.cursor()
         cursor.execute("PRAGMA journal_mode=WAL")
@@ -68,7 +68,7 @@ def _make_engine(url: str, *, begin: str, is_reader: bool) -> Engine:
         cursor.close()
 
     @event.listens_for(engine, "begin")
-    def open_transaction(connection: Connection) -> None:  # pyright: ignore[reportUnusedFunction]
+    def open_transaction(connection: Connection) -> None:
         connection.exec_driver_sql(begin)
 
     return engine

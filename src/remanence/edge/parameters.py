@@ -9,9 +9,9 @@ from remanence.core.page import Order, Page
 from remanence.kit.ids import id_pattern
 
 
-def id_path(*prefixes: str) -> Any:
+def id_path(prefix: str) -> Any:
     """A path parameter that must be an id of this kind; anything else is a 422."""
-    return Path(pattern=id_pattern(*prefixes))
+    return Path(pattern=id_pattern(prefix))
 
 
 AgentIdPath = Annotated[str, id_path("agent")]

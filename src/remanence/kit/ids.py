@@ -57,9 +57,9 @@ def new_otid() -> str:
     return str(uuid4())
 
 
-def id_pattern(*prefixes: str) -> str:
-    """The regular expression that ids of these kinds match."""
-    return f"^({'|'.join(map(re.escape, prefixes))})-{_UUID4}$" if len(prefixes) > 1 else f"^{prefixes[0]}-{_UUID4}$"
+def id_pattern(prefix: str) -> str:
+    """The regular expression that ids of this kind match."""
+    return f"^{prefix}-{_UUID4}$"
 
 
 def is_id(text: str, prefix: str) -> bool:

@@ -15,7 +15,7 @@ _MAX_COUNT = 2**31 - 1
 
 
 class _BlockFields(BaseModel):
-    model_config = ConfigDict(extra="ignore", defer_build=True)
+    model_config = ConfigDict(extra="ignore")
 
     value: StoredText | None = None
     limit: int | None = None

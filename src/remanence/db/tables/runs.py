@@ -28,6 +28,8 @@ class RunRow(Identified, Owned, Base):
     completed_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     alive_until: Mapped[datetime | None] = mapped_column(UtcDateTime)
     """While it waits or works, its process keeps this ahead of the clock."""
+    worker: Mapped[str | None] = mapped_column(String)
+    """The process that has it (`kit/worker.py`)."""
     stop_reason: Mapped[str | None] = mapped_column(String)
     metadata_: Mapped[Any] = json_field()
     request_config: Mapped[Any] = json_field()

@@ -1,5 +1,7 @@
 """The tables of the first release."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
@@ -9,7 +11,7 @@ revision = "0001"
 down_revision = None
 
 
-def _json() -> TypeEngine[object]:
+def _json() -> TypeEngine[Any]:
     return sa.JSON().with_variant(postgresql.JSONB(), "postgresql")
 
 
@@ -568,6 +570,7 @@ def upgrade() -> None:
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("completed_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("alive_until", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("worker", sa.String(), nullable=True),
         sa.Column("stop_reason", sa.String(), nullable=True),
         sa.Column("metadata_", _json(), nullable=True),
         sa.Column("request_config", _json(), nullable=True),

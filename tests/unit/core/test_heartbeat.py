@@ -2,8 +2,8 @@
 
 import pytest
 
+from remanence.core.heartbeat import take_heartbeat_arguments, with_heartbeat_arguments
 from remanence.kit.json import JsonObject
-from remanence.tools.builtin.heartbeat import take_heartbeat_arguments, with_heartbeat_arguments
 
 PARAMETERS: JsonObject = {
     "type": "object",

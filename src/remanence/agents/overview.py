@@ -1,0 +1,78 @@
+"""The context window as people see it: what is in it, and how many tokens each part takes."""
+
+from typing import Any
+
+from remanence.core.agent import AgentState
+from remanence.core.context import tool_specs
+from remanence.core.message import Message
+from remanence.core.prompt import split_system
+from remanence.kit import json
+from remanence.kit.tokens import count_tokens
+from remanence.messages.schemas import stored_body
+
+_PER_MESSAGE_TOKENS = 3
+"""Role and separators, which providers count too."""
+
+
+def overview_of(state: AgentState, *, recall_count: int, archival_count: int) -> dict[str, Any]:
+    """Slow for long histories (it counts every token): call it off the event loop."""
+    window = [each.message for each in state.window]
+    head = window[0].text if window and window[0].role == "system" else ""
+    sections = split_system(head)
+    rest = window[1:] if head else window
+    summary = next((message.text for message in rest if message.role == "summary"), None)
+    spoken = [message for message in rest if message.role != "summary"]
+    thinks = bool(state.agent.llm_config.put_inner_thoughts_in_kwargs)
+    specs = tool_specs(state, [tool.name for tool in state.tools], thinks_in_arguments=thinks)
+    functions = [
+        {
+            "function": {
+                "name": spec.name,
+                "description": spec.description,
+                "parameters": spec.parameters,
+                "strict": None,
+            },
+            "type": "function",
+        }
+        for spec in specs
+    ]
+    tokens = {
+        "system": count_tokens(sections.system_prompt),
+        "core_memory": count_tokens(sections.core_memory or ""),
+        "tool_usage_rules": count_tokens(sections.tool_usage_rules or ""),
+        "external_memory_summary": count_tokens(sections.metadata or ""),
+        "summary_memory": count_tokens(summary or ""),
+        "functions_definitions": count_tokens(json.encode_text(functions)) if functions else 0,
+        "messages": sum(_message_tokens(message) for message in spoken),
+    }
+    return {
+        "context_window_size_max": state.agent.llm_config.context_window,
+        "context_window_size_current": sum(tokens.values()),
+        "num_messages": len(window),
+        "num_archival_memory": archival_count,
+        "num_recall_memory": recall_count,
+        "num_tokens_external_memory_summary": tokens["external_memory_summary"],
+        "external_memory_summary": sections.metadata or "",
+        "num_tokens_system": tokens["system"],
+        "system_prompt": sections.system_prompt,
+        "num_tokens_core_memory": tokens["core_memory"],
+        "core_memory": sections.core_memory or "",
+        "num_tokens_memory_filesystem": 0,
+        "memory_filesystem": None,
+        "num_tokens_tool_usage_rules": tokens["tool_usage_rules"],
+        "tool_usage_rules": sections.tool_usage_rules,
+        "num_tokens_directories": 0,
+        "directories": None,
+        "num_tokens_summary_memory": tokens["summary_memory"],
+        "summary_memory": summary,
+        "num_tokens_functions_definitions": tokens["functions_definitions"],
+        "functions_definitions": functions,
+        "num_tokens_messages": tokens["messages"],
+        "messages": [stored_body(message) for message in window],
+    }
+
+
+def _message_tokens(message: Message) -> int:
+    texts = [message.text, *(call.arguments for call in message.tool_calls)]
+    texts += [each.content for each in message.tool_returns if isinstance(each.content, str)]
+    return _PER_MESSAGE_TOKENS + sum(count_tokens(text) for text in texts)

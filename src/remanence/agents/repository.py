@@ -1,0 +1,377 @@
+"""SQL for agents and what hangs on them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    and_,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
+
+from remanence.agents.queries import AgentQuery, Include
+from remanence.core.actor import Actor
+from remanence.core.agent import Agent, Relations, Secret
+from remanence.core.page import Page
+from remanence.db.paging import fetch_page
+from remanence.db.tables import (
+    AgentRow,
+    AgentSecretRow,
+    AgentTagRow,
+    ArchivePassageRow,
+    ArchivesAgentsRow,
+    BlockRow,
+    BlocksAgentsRow,
+    IdentitiesAgentsRow,
+    IdentityRow,
+    LeaseRow,
+    SourceRow,
+    SourcesAgentsRow,
+    ToolsAgentsRow,
+)
+from remanence.errors import NotFound
+from remanence.kit.clock import utc_now
+from remanence.kit.ids import AgentId, OrgId, ToolId, new_id
+from remanence.kit.vault import Vault
+from remanence.memory import repository as blocks
+from remanence.tools import repository as tools
+
+_COLUMNS = [column for column in AgentRow.__table__.columns if column.name != "is_deleted"]
+_FIELDS = set(Agent.model_fields) - {"metadata"}
+
+
+def insert_agent(connection: Connection, agent: Agent) -> None:
+    values = {name: getattr(agent, name) for name in _FIELDS}
+    connection.execute(insert(AgentRow).values(**values, metadata_=agent.metadata))
+    connection.execute(insert(LeaseRow).values(lane=agent.id, agent_id=agent.id))
+
+
+def link_tools(connection: Connection, agent_id: AgentId, tool_ids: Sequence[ToolId]) -> None:
+    if tool_ids:
+        rows = [{"agent_id": agent_id, "tool_id": tool_id} for tool_id in tool_ids]
+        connection.execute(insert(ToolsAgentsRow), rows)
+
+
+def replace_tools(connection: Connection, agent_id: AgentId, tool_ids: Sequence[ToolId]) -> None:
+    connection.execute(delete(ToolsAgentsRow).where(ToolsAgentsRow.agent_id == agent_id))
+    link_tools(connection, agent_id, tool_ids)
+
+
+def set_tags(connection: Connection, agent_id: AgentId, tags: Sequence[str]) -> None:
+    connection.execute(delete(AgentTagRow).where(AgentTagRow.agent_id == agent_id))
+    rows = [
+        {"agent_id": agent_id, "tag": tag, "position": position}
+        for position, tag in enumerate(dict.fromkeys(tags))
+    ]
+    if rows:
+        connection.execute(insert(AgentTagRow), rows)
+
+
+def set_secrets(connection: Connection, agent: Agent, secrets: Mapping[str, str], vault: Vault) -> None:
+    """Replaces them all. A key that stays keeps its id."""
+    known = {
+        row.key: row.id
+        for row in connection.execute(
+            select(AgentSecretRow.key, AgentSecretRow.id).where(AgentSecretRow.agent_id == agent.id)
+        )
+    }
+    connection.execute(delete(AgentSecretRow).where(AgentSecretRow.agent_id == agent.id))
+    rows = [
+        {
+            "id": known.get(key) or new_id("agent-env"),
+            "organization_id": agent.organization_id,
+            "agent_id": agent.id,
+            "key": key,
+            "value_enc": vault.encrypt(value),
+        }
+        for key, value in secrets.items()
+    ]
+    if rows:
+        connection.execute(insert(AgentSecretRow), rows)
+
+
+def set_sources(connection: Connection, actor: Actor, agent_id: AgentId, source_ids: Sequence[str]) -> None:
+    _check_all_exist(connection, actor, SourceRow, "folder", source_ids)
+    connection.execute(delete(SourcesAgentsRow).where(SourcesAgentsRow.agent_id == agent_id))
+    if source_ids:
+        rows = [{"agent_id": agent_id, "source_id": source_id} for source_id in source_ids]
+        connection.execute(insert(SourcesAgentsRow), rows)
+
+
+def set_identities(
+    connection: Connection, actor: Actor, agent_id: AgentId, identity_ids: Sequence[str]
+) -> None:
+    _check_all_exist(connection, actor, IdentityRow, "identity", identity_ids)
+    connection.execute(delete(IdentitiesAgentsRow).where(IdentitiesAgentsRow.agent_id == agent_id))
+    if identity_ids:
+        rows = [{"agent_id": agent_id, "identity_id": each} for each in dict.fromkeys(identity_ids)]
+        connection.execute(insert(IdentitiesAgentsRow), rows)
+
+
+def update_agent(connection: Connection, agent_id: AgentId, changes: Mapping[str, Any]) -> None:
+    """Applies core field values and lets every cache know."""
+    values = {("metadata_" if name == "metadata" else name): value for name, value in changes.items()}
+    connection.execute(
+        update(AgentRow)
+        .where(AgentRow.id == agent_id)
+        .values(**values, state_version=AgentRow.state_version + 1)
+    )
+
+
+def bump_version(connection: Connection, agent_id: AgentId) -> None:
+    connection.execute(
+        update(AgentRow).where(AgentRow.id == agent_id).values(state_version=AgentRow.state_version + 1)
+    )
+
+
+def bump_window(connection: Connection, lane: str) -> None:
+    connection.execute(
+        update(LeaseRow).where(LeaseRow.lane == lane).values(window_version=LeaseRow.window_version + 1)
+    )
+
+
+def soft_delete_agent(connection: Connection, actor: Actor, agent_id: str) -> None:
+    """Invisible from now on; the rows stay. Raises NotFound."""
+    result = connection.execute(
+        update(AgentRow)
+        .where(*_mine(actor), AgentRow.id == agent_id)
+        .values(is_deleted=True, updated_at=utc_now(), state_version=AgentRow.state_version + 1)
+    )
+    if result.rowcount == 0:
+        raise _no_agent(agent_id)
+
+
+def hard_delete_agent(connection: Connection, actor: Actor, agent_id: str) -> None:
+    """Gone with all that was its own: messages, runs, links, secrets. Raises NotFound."""
+    result = connection.execute(
+        delete(AgentRow).where(AgentRow.organization_id == actor.organization_id, AgentRow.id == agent_id)
+    )
+    if result.rowcount == 0:
+        raise _no_agent(agent_id)
+
+
+def get_agent(connection: Connection, actor: Actor, agent_id: str) -> Agent:
+    """Raises NotFound, also for an agent of another organisation."""
+    row = connection.execute(select(*_COLUMNS).where(*_mine(actor), AgentRow.id == agent_id)).first()
+    if row is None:
+        raise _no_agent(agent_id)
+    return agent_from(row)
+
+
+def get_versioned(connection: Connection, organization_id: OrgId, agent_id: str) -> tuple[Agent, int]:
+    """The agent and the version of its state. Raises NotFound."""
+    row = connection.execute(
+        select(*_COLUMNS).where(
+            AgentRow.organization_id == organization_id,
+            AgentRow.is_deleted.is_(False),
+            AgentRow.id == agent_id,
+        )
+    ).first()
+    if row is None:
+        raise _no_agent(agent_id)
+    return agent_from(row), row.state_version
+
+
+def list_agents(connection: Connection, actor: Actor, query: AgentQuery, page: Page) -> list[Agent]:
+    statement = _filtered(select(*_COLUMNS), actor, query)
+    key = {
+        "updated_at": AgentRow.updated_at,
+        "last_run_completion": AgentRow.last_run_completion,
+    }.get(page.order_by, AgentRow.created_at)
+    rows = fetch_page(
+        connection,
+        statement,
+        page,
+        key=key,
+        id_column=AgentRow.id,
+        scope=[AgentRow.organization_id == actor.organization_id],
+        nulls_last=page.order_by == "last_run_completion",
+    )
+    return [agent_from(row) for row in rows]
+
+
+def count_agents(connection: Connection, actor: Actor, query: AgentQuery) -> int:
+    return connection.scalar(_filtered(select(func.count(AgentRow.id)), actor, query)) or 0
+
+
+def load_relations(
+    connection: Connection, actor: Actor, agents: Sequence[Agent], include: frozenset[Include], vault: Vault
+) -> dict[AgentId, Relations]:
+    """What was asked for, of all these agents, with one query for each kind."""
+    ids = [agent.id for agent in agents]
+    found_blocks = blocks.list_blocks_of_agents(connection, actor, ids) if "agent.blocks" in include else {}
+    found_tools = tools.list_tools_of_agents(connection, actor, ids) if "agent.tools" in include else {}
+    found_tags = _tags_of(connection, ids) if "agent.tags" in include else {}
+    found_secrets = _secrets_of(connection, ids, vault) if "agent.secrets" in include else {}
+    return {
+        id: Relations(
+            blocks=tuple(found_blocks.get(id, ())),
+            tools=tuple(found_tools.get(id, ())),
+            tags=tuple(found_tags.get(id, ())),
+            secrets=tuple(found_secrets.get(id, ())),
+        )
+        for id in ids
+    }
+
+
+def agent_from(row: Row[Any]) -> Agent:
+    fields: dict[str, Any] = {name: getattr(row, name) for name in _FIELDS}
+    fields |= {
+        "metadata": row.metadata_,
+        "tool_rules": row.tool_rules or (),
+        "timezone": row.timezone or "UTC",
+        "name": row.name or "",
+        "system": row.system or "",
+    }
+    # The columns have validated their own JSON; the rest is plain values of our own making.
+    return Agent.model_construct(**fields)
+
+
+def _mine(actor: Actor) -> tuple[ColumnElement[bool], ...]:
+    return (AgentRow.organization_id == actor.organization_id, AgentRow.is_deleted.is_(False))
+
+
+def _filtered(statement: Select[Any], actor: Actor, query: AgentQuery) -> Select[Any]:
+    conditions: list[ColumnElement[bool]] = [*_mine(actor)]
+    if not query.include_hidden:
+        conditions.append(AgentRow.hidden.is_not(True))
+    for column, value in (
+        (AgentRow.name, query.name),
+        (AgentRow.project_id, query.project_id),
+        (AgentRow.template_id, query.template_id),
+        (AgentRow.base_template_id, query.base_template_id),
+        (AgentRow.last_stop_reason, query.last_stop_reason),
+        (AgentRow.created_by_id, query.created_by_id),
+    ):
+        if value is not None:
+            conditions.append(column == value)
+    if query.query_text:
+        conditions.append(func.lower(AgentRow.name).contains(query.query_text.lower(), autoescape=True))
+    if query.tags:
+        conditions.append(_tagged(query.tags, match_all=query.match_all_tags))
+    if query.tool_id is not None:
+        conditions.append(
+            exists().where(ToolsAgentsRow.agent_id == AgentRow.id, ToolsAgentsRow.tool_id == query.tool_id)
+        )
+    if query.source_id is not None:
+        conditions.append(
+            exists().where(
+                SourcesAgentsRow.agent_id == AgentRow.id, SourcesAgentsRow.source_id == query.source_id
+            )
+        )
+    if query.block_id is not None:
+        conditions.append(
+            exists().where(
+                BlocksAgentsRow.agent_id == AgentRow.id, BlocksAgentsRow.block_id == query.block_id
+            )
+        )
+    if query.identity_id is not None or query.identifier_keys:
+        conditions.append(_of_identity(query))
+    return statement.where(*conditions)
+
+
+def _tagged(tags: Sequence[str], *, match_all: bool) -> ColumnElement[bool]:
+    def has(tag: str) -> ColumnElement[bool]:
+        return exists().where(AgentTagRow.agent_id == AgentRow.id, AgentTagRow.tag == tag)
+
+    return and_(*map(has, tags)) if match_all else or_(*map(has, tags))
+
+
+def _of_identity(query: AgentQuery) -> ColumnElement[bool]:
+    matches = [IdentitiesAgentsRow.agent_id == AgentRow.id, IdentitiesAgentsRow.identity_id == IdentityRow.id]
+    if query.identity_id is not None:
+        matches.append(IdentityRow.id == query.identity_id)
+    if query.identifier_keys:
+        matches.append(IdentityRow.identifier_key.in_(query.identifier_keys))
+    return exists().where(*matches)
+
+
+def _tags_of(connection: Connection, ids: Sequence[AgentId]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    rows = connection.execute(
+        select(AgentTagRow.agent_id, AgentTagRow.tag)
+        .where(AgentTagRow.agent_id.in_(ids))
+        .order_by(AgentTagRow.position)
+    )
+    for row in rows:
+        found.setdefault(row.agent_id, []).append(row.tag)
+    return found
+
+
+def _secrets_of(connection: Connection, ids: Sequence[AgentId], vault: Vault) -> dict[str, list[Secret]]:
+    found: dict[str, list[Secret]] = {}
+    rows = connection.execute(
+        select(
+            AgentSecretRow.id,
+            AgentSecretRow.agent_id,
+            AgentSecretRow.key,
+            AgentSecretRow.value_enc,
+            AgentSecretRow.description,
+        )
+        .where(AgentSecretRow.agent_id.in_(ids))
+        .order_by(AgentSecretRow.created_at, AgentSecretRow.key)
+    )
+    for row in rows:
+        secret = Secret(
+            id=row.id, key=row.key, value=vault.decrypt(row.value_enc), description=row.description
+        )
+        found.setdefault(row.agent_id, []).append(secret)
+    return found
+
+
+def _check_all_exist(
+    connection: Connection,
+    actor: Actor,
+    table: type[SourceRow] | type[IdentityRow],
+    noun: str,
+    ids: Sequence[str],
+) -> None:
+    if not ids:
+        return
+    known = set(
+        connection.scalars(
+            select(table.id).where(
+                table.organization_id == actor.organization_id, table.is_deleted.is_(False), table.id.in_(ids)
+            )
+        )
+    )
+    for id in ids:
+        if id not in known:
+            raise NotFound(f"There is no {noun} {id}.")
+
+
+def list_holders(connection: Connection, actor: Actor, block_id: str, page: Page) -> list[Agent]:
+    """The agents that hold a block. Raises NotFound for an unknown block."""
+    known = connection.scalar(
+        select(BlockRow.id).where(
+            BlockRow.organization_id == actor.organization_id,
+            BlockRow.is_deleted.is_(False),
+            BlockRow.id == block_id,
+        )
+    )
+    if known is None:
+        raise NotFound(f"There is no block {block_id}.")
+    return list_agents(connection, actor, AgentQuery(block_id=block_id, include_hidden=True), page)
+
+
+def count_passages(connection: Connection, agent_id: AgentId) -> int:
+    """How many passages the archives of this agent hold."""
+    statement = (
+        select(func.count(ArchivePassageRow.id))
+        .join(ArchivesAgentsRow, ArchivesAgentsRow.archive_id == ArchivePassageRow.archive_id)
+        .where(ArchivesAgentsRow.agent_id == agent_id, ArchivePassageRow.is_deleted.is_(False))
+    )
+    return connection.scalar(statement) or 0
+
+
+def _no_agent(agent_id: str) -> NotFound:
+    return NotFound(f"There is no agent {agent_id}.")

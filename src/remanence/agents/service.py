@@ -1,0 +1,513 @@
+"""Rules of an agent's life: what it is made of at birth, and what changes mean."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection
+
+from remanence.agents import repository
+from remanence.agents.beginnings import first_messages, system_message
+from remanence.agents.model_settings import apply_model_settings
+from remanence.agents.queries import EVERYTHING, AgentQuery, Include
+from remanence.agents.schemas import AgentCreate, AgentUpdate, CompactionInput
+from remanence.agents.state import load_state
+from remanence.core.actor import Actor
+from remanence.core.agent import Agent, AgentState, CompactionSettings, Relations
+from remanence.core.block import Block
+from remanence.core.llm import EmbeddingConfig, LLMConfig
+from remanence.core.message import Message
+from remanence.core.naming import check_agent_name, new_agent_name
+from remanence.core.page import Page
+from remanence.core.profile import (
+    DEFAULT_BLOCK_DESCRIPTIONS,
+    Profile,
+    base_rules_for,
+    compaction_prompt,
+    default_system,
+    default_tools,
+    file_limits,
+    profile_of,
+    wants_base_rules,
+    wants_line_numbers,
+)
+from remanence.core.prompt import PromptMetadata, compile_system, find_compile_time
+from remanence.core.rules import validate_rules
+from remanence.core.tool import RequiresApproval, Tool, ToolRule
+from remanence.db.database import Database
+from remanence.errors import BadArgument, Invalid
+from remanence.kit.clock import find_zone, utc_now
+from remanence.kit.ids import AgentId, MessageId, new_agent_id
+from remanence.kit.vault import Vault
+from remanence.llm.catalogue import Catalogue
+from remanence.memory import repository as blocks
+from remanence.messages import repository as messages
+from remanence.tools import repository as tools
+
+HIDING_TAG = "role:subagent"
+LIGHT_MODELS = {
+    "openai": "openai/gpt-5-mini",
+    "anthropic": "anthropic/claude-haiku-4-5",
+    "google_ai": "google_ai/gemini-2.5-flash",
+}
+"""What writes summaries when nothing else is said: each provider's small model."""
+
+
+Loaded = tuple[Agent, Relations, Sequence[MessageId]]
+"""An agent, what of its relations was asked for, and the ids of the messages in its window."""
+
+
+class AgentService:
+    def __init__(
+        self,
+        db: Database,
+        catalogue: Catalogue,
+        vault: Vault,
+        *,
+        default_model: str | None,
+        default_embedding: str | None,
+    ) -> None:
+        self._db = db
+        self._catalogue = catalogue
+        self._vault = vault
+        self._default_model = default_model
+        self._default_embedding = default_embedding
+
+    async def create(self, actor: Actor, body: AgentCreate) -> Loaded:
+        """Raises Invalid, BadArgument, NotFound, AlreadyExists; then nothing was made."""
+        profile = profile_of(body.agent_type)
+        if profile.needs_sleeptime and not body.enable_sleeptime:
+            raise Invalid(
+                f"{profile.agent_type} works with a background helper: set enable_sleeptime to true."
+            )
+        name = body.name if body.name is not None else new_agent_name()
+        check_agent_name(name)
+        check_timezone(body.timezone)
+        config = await self._llm_config(body, profile)
+        embedding = await self._embedding_config(body)
+        limits = file_limits(config.context_window)
+        now = utc_now()
+        agent = Agent(
+            id=new_agent_id(),
+            organization_id=actor.organization_id,
+            name=name,
+            agent_type=body.agent_type,
+            system=body.system if body.system is not None else default_system(profile),
+            description=body.description,
+            metadata=body.metadata,
+            llm_config=config,
+            embedding_config=embedding,
+            compaction_settings=_compaction(body.compaction_settings, config),
+            response_format=body.response_format,
+            message_buffer_autoclear=body.message_buffer_autoclear or profile.forces_autoclear,
+            enable_sleeptime=body.enable_sleeptime,
+            timezone=body.timezone or "UTC",
+            max_files_open=_or(body.max_files_open, limits.max_files_open),
+            per_file_view_window_char_limit=_or(
+                body.per_file_view_window_char_limit, limits.per_file_view_window_char_limit
+            ),
+            hidden=True if HIDING_TAG in (body.tags or ()) else body.hidden,
+            project_id=body.project_id,
+            template_id=body.template_id,
+            base_template_id=body.base_template_id,
+            created_at=now,
+            updated_at=now,
+            created_by_id=actor.user_id,
+            last_updated_by_id=actor.user_id,
+        )
+        return await self._db.write(self._insert, actor, agent, body, profile)
+
+    def _insert(
+        self, connection: Connection, actor: Actor, agent: Agent, body: AgentCreate, profile: Profile
+    ) -> Loaded:
+        chosen = _choose_tools(connection, actor, body, profile)
+        agent = agent.model_copy(update={"tool_rules": _rules(body, profile, chosen, agent.llm_config)})
+        repository.insert_agent(connection, agent)
+        repository.link_tools(connection, agent.id, [tool.id for tool in chosen])
+        made = [_described(each.new_block(actor)) for each in body.memory_blocks or ()]
+        held = [
+            *blocks.insert_blocks(connection, made),
+            *blocks.get_blocks(connection, actor, body.block_ids or ()),
+        ]
+        blocks.link_blocks(connection, agent.id, held)
+        if body.tags:
+            repository.set_tags(connection, agent.id, body.tags)
+        if body.all_secrets:
+            repository.set_secrets(connection, agent, body.all_secrets, self._vault)
+        if body.all_source_ids:
+            repository.set_sources(connection, actor, agent.id, body.all_source_ids)
+        if body.identity_ids:
+            repository.set_identities(connection, actor, agent.id, body.identity_ids)
+        first = first_messages(
+            agent, profile, _compiled(agent, held, agent.created_at, 0), body.initial_message_sequence
+        )
+        self._store(connection, agent, first)
+        held.sort(key=lambda block: (block.created_at or agent.created_at, block.id))
+        include: frozenset[Include] = frozenset({"agent.tags", "agent.secrets"})
+        relations = repository.load_relations(connection, actor, [agent], include, self._vault)[agent.id]
+        relations = relations.model_copy(update={"blocks": tuple(held), "tools": tuple(chosen)})
+        return agent, relations, [message.id for message in first]
+
+    def _store(self, connection: Connection, agent: Agent, first: Sequence[Message]) -> None:
+        messages.insert_messages(connection, agent.organization_id, first)
+        messages.append_context(connection, agent.id, 0, [message.id for message in first])
+
+    async def update(self, actor: Actor, agent_id: str, body: AgentUpdate) -> None:
+        """Raises what `create` raises; then nothing has changed."""
+        if body.name is not None:
+            check_agent_name(body.name)
+        check_timezone(body.timezone)
+        agent = await self._db.read(repository.get_agent, actor, agent_id)
+        changes: dict[str, Any] = {
+            field: value
+            for field in (
+                "name",
+                "system",
+                "description",
+                "metadata",
+                "project_id",
+                "template_id",
+                "base_template_id",
+                "message_buffer_autoclear",
+                "enable_sleeptime",
+                "timezone",
+                "max_files_open",
+                "per_file_view_window_char_limit",
+                "hidden",
+                "response_format",
+                "last_run_completion",
+                "last_run_duration_ms",
+                "last_stop_reason",
+            )
+            if (value := getattr(body, field)) is not None
+        }
+        config = await self._updated_config(agent.llm_config, body)
+        if config != agent.llm_config:
+            changes["llm_config"] = config
+        if body.embedding is not None or body.embedding_config is not None:
+            changes["embedding_config"] = await self._embedding_config(body)
+        if body.compaction_settings is not None:
+            changes["compaction_settings"] = _merged(
+                agent.compaction_settings, body.compaction_settings, config
+            )
+        if body.tool_rules is not None:
+            changes["tool_rules"] = tuple(body.tool_rules)
+        changes |= {"updated_at": utc_now(), "last_updated_by_id": actor.user_id}
+        await self._db.write(self._apply, actor, agent, body, changes)
+
+    def _apply(
+        self, connection: Connection, actor: Actor, agent: Agent, body: AgentUpdate, changes: dict[str, Any]
+    ) -> None:
+        agent_id = agent.id
+        repository.update_agent(connection, agent_id, changes)
+        if body.tool_ids is not None:
+            found = tools.find_by_ids(connection, actor, body.tool_ids)
+            _check_found(body.tool_ids, {tool.id for tool in found}, "tool id")
+            repository.replace_tools(connection, agent_id, [tool.id for tool in found])
+        if body.tool_rules is not None:
+            attached = {tool.name: tool for tool in tools.list_agent_tools(connection, actor, agent_id)}
+            _check_rules(body.tool_rules, attached)
+        if body.block_ids is not None:
+            blocks.replace_agent_blocks(connection, actor, agent_id, body.block_ids)
+        if body.tags is not None:
+            repository.set_tags(connection, agent_id, body.tags)
+        if body.all_secrets is not None:
+            repository.set_secrets(connection, agent, body.all_secrets, self._vault)
+        if body.all_source_ids is not None:
+            repository.set_sources(connection, actor, agent_id, body.all_source_ids)
+        if body.identity_ids is not None:
+            repository.set_identities(connection, actor, agent_id, body.identity_ids)
+        if body.message_ids is not None:
+            known = {
+                message.id
+                for message in messages.find_messages(connection, actor, body.message_ids)
+                if message.agent_id == agent_id
+            }
+            _check_found(body.message_ids, known, "message id of this agent")
+            messages.replace_context(connection, agent_id, [MessageId(each) for each in body.message_ids])
+            repository.bump_window(connection, agent_id)
+        if any(value is not None for value in (body.system, body.block_ids, body.tool_rules, body.timezone)):
+            recompile(connection, actor, agent_id)
+
+    async def recompile(self, actor: Actor, agent_id: str, *, is_dry_run: bool, keeps_time: bool) -> str:
+        """The system message compiled anew; `keeps_time` leaves its time of compilation as it was."""
+        if is_dry_run:
+            return await self._db.read(compile_for, actor, agent_id, keeps_time=keeps_time)
+        return await self._db.write(recompile, actor, agent_id, keeps_time=keeps_time)
+
+    async def reset(self, actor: Actor, agent_id: str, *, add_first_messages: bool) -> None:
+        await self._db.write(self._reset, actor, agent_id, add_first_messages)
+
+    def _reset(self, connection: Connection, actor: Actor, agent_id: str, add_first_messages: bool) -> None:
+        agent = repository.get_agent(connection, actor, agent_id)
+        window, _ = messages.load_window(connection, agent.id)
+        kept = [message for message in window[:1] if message.role == "system"]
+        text = compile_for(connection, actor, agent_id)
+        added = first_messages(agent, profile_of(agent.agent_type), text, None) if add_first_messages else ()
+        if kept:
+            messages.set_text(connection, kept[0].id, text)
+            fresh = added[1:]
+        else:
+            fresh = added or (system_message(agent, text, utc_now()),)
+        messages.insert_messages(connection, agent.organization_id, fresh)
+        messages.replace_context(connection, agent.id, [*(m.id for m in kept), *(m.id for m in fresh)])
+        repository.bump_window(connection, agent.id)
+
+    async def delete(self, actor: Actor, agent_id: str) -> None:
+        """Out of sight from now on; its rows stay, so that it can be brought back. Raises NotFound."""
+        await self._db.write(repository.soft_delete_agent, actor, agent_id)
+
+    async def attach_tool(self, actor: Actor, agent_id: str, tool_id: str) -> None:
+        """A tool that asks for approval by default brings its rule along. Raises NotFound."""
+
+        def write(connection: Connection) -> None:
+            tool = tools.attach_tool(connection, actor, agent_id, tool_id)
+            if not tool.default_requires_approval:
+                return
+            agent = repository.get_agent(connection, actor, agent_id)
+            rule = RequiresApproval(tool_name=tool.name)
+            if rule not in agent.tool_rules:
+                repository.update_agent(connection, agent.id, {"tool_rules": (*agent.tool_rules, rule)})
+
+        await self._db.write(write)
+
+    async def list_agents(
+        self, actor: Actor, query: AgentQuery, page: Page, include: frozenset[Include]
+    ) -> list[Loaded]:
+        def read(connection: Connection) -> list[Loaded]:
+            found = repository.list_agents(connection, actor, query, page)
+            return self._with_relations(connection, actor, found, include)
+
+        return await self._db.read(read)
+
+    async def list_holders(
+        self, actor: Actor, block_id: str, page: Page, include: frozenset[Include]
+    ) -> list[Loaded]:
+        def read(connection: Connection) -> list[Loaded]:
+            found = repository.list_holders(connection, actor, block_id, page)
+            return self._with_relations(connection, actor, found, include)
+
+        return await self._db.read(read)
+
+    async def load_window(self, actor: Actor, agent_id: str) -> tuple[AgentState, int, int]:
+        """The agent with its window, and how much recall and archival memory hold beside it."""
+
+        def read(connection: Connection) -> tuple[AgentState, int, int]:
+            state = load_state(connection, actor, AgentId(agent_id), None, 0)
+            recall = messages.count_messages(connection, state.agent.id)
+            return state, recall, repository.count_passages(connection, state.agent.id)
+
+        return await self._db.read(read)
+
+    async def load(self, actor: Actor, agent_id: str, include: frozenset[Include] = EVERYTHING) -> Loaded:
+        def read(connection: Connection) -> Loaded:
+            agent = repository.get_agent(connection, actor, agent_id)
+            return self._with_relations(connection, actor, [agent], include)[0]
+
+        return await self._db.read(read)
+
+    def _with_relations(
+        self, connection: Connection, actor: Actor, found: Sequence[Agent], include: frozenset[Include]
+    ) -> list[Loaded]:
+        relations = repository.load_relations(connection, actor, found, include, self._vault)
+        ids = messages.context_ids(connection, [agent.id for agent in found])
+        if "agent.pending_approval" in include:
+            for agent in found:
+                pending = messages.find_pending_approval(connection, agent.id)
+                relations[agent.id] = relations[agent.id].model_copy(update={"pending_approval": pending})
+        return [(agent, relations[agent.id], ids[agent.id]) for agent in found]
+
+    async def _llm_config(self, body: AgentCreate, profile: Profile) -> LLMConfig:
+        if body.llm_config is not None:
+            config = body.llm_config
+        else:
+            handle = body.model or self._default_model
+            if handle is None:
+                raise BadArgument(
+                    "No model was given and the server has no default: set `model` to a handle."
+                )
+            config = await self._catalogue.resolve_llm(handle)
+            config = config.model_copy(
+                update={"put_inner_thoughts_in_kwargs": profile.inner_thoughts_in_arguments}
+            )
+        changes: dict[str, Any] = {}
+        if body.max_reasoning_tokens is not None:
+            changes["max_reasoning_tokens"] = body.max_reasoning_tokens
+        if body.enable_reasoner is not None:
+            changes["enable_reasoner"] = body.enable_reasoner
+        return _adjusted(config, body, changes)
+
+    async def _updated_config(self, config: LLMConfig, body: AgentUpdate) -> LLMConfig:
+        if body.llm_config is not None:
+            config = body.llm_config
+        elif body.model is not None and body.model != config.handle:
+            fresh = await self._catalogue.resolve_llm(body.model)
+            config = fresh.model_copy(
+                update={
+                    "put_inner_thoughts_in_kwargs": config.put_inner_thoughts_in_kwargs,
+                    "context_window": min(config.context_window, fresh.context_window),
+                }
+            )
+        return _adjusted(config, body, {})
+
+    async def _embedding_config(self, body: AgentCreate | AgentUpdate) -> EmbeddingConfig | None:
+        if body.embedding_config is not None:
+            return body.embedding_config
+        handle = body.embedding or self._default_embedding
+        return await self._catalogue.resolve_embedding(handle) if handle else None
+
+
+def recompile(connection: Connection, actor: Actor, agent_id: str, *, keeps_time: bool = False) -> str:
+    """Gives the agent's system message its newly compiled text; the message keeps its id."""
+    text = compile_for(connection, actor, agent_id, keeps_time=keeps_time)
+    ids = messages.context_ids(connection, [agent_id])[agent_id]
+    found = messages.find_messages(connection, actor, ids[:1])
+    if found and found[0].role == "system":
+        messages.set_text(connection, found[0].id, text)
+    else:  # a history without its head, e.g. after message_ids were set by hand, gets it back
+        agent = repository.get_agent(connection, actor, agent_id)
+        head = system_message(agent, text, utc_now())
+        messages.insert_messages(connection, agent.organization_id, [head])
+        messages.replace_context(connection, agent.id, [head.id, *ids])
+    repository.bump_window(connection, agent_id)
+    return text
+
+
+def compile_for(connection: Connection, actor: Actor, agent_id: str, *, keeps_time: bool = False) -> str:
+    agent = repository.get_agent(connection, actor, agent_id)
+    held = blocks.list_agent_blocks(connection, actor, agent_id)
+    in_window = messages.context_ids(connection, [agent_id])[agent_id]
+    earlier = messages.count_messages(connection, agent.id) - len(in_window)
+    head = messages.find_messages(connection, actor, in_window[:1]) if keeps_time else []
+    time_text = find_compile_time(head[0].text) if head else None
+    return _compiled(agent, held, utc_now(), max(0, earlier), time_text)
+
+
+def check_timezone(name: str | None) -> None:
+    if name is not None and find_zone(name) is None:
+        raise Invalid(f"{name!r} is not a timezone; use an IANA name such as Europe/Berlin.")
+
+
+def _compiled(
+    agent: Agent, held: Sequence[Block], at: datetime, earlier: int, time_text: str | None = None
+) -> str:
+    profile = profile_of(agent.agent_type)
+    return compile_system(
+        system=agent.system,
+        profile=profile,
+        blocks=held,
+        rules=agent.tool_rules,
+        metadata=PromptMetadata(
+            agent_id=agent.id,
+            conversation_id=None,
+            compiled_at=at,
+            timezone=agent.timezone,
+            recall_count=earlier,
+            compiled_text=time_text,
+        ),
+        line_numbers=wants_line_numbers(profile, agent.llm_config.model_endpoint_type),
+    )
+
+
+def _adjusted(config: LLMConfig, body: AgentCreate | AgentUpdate, changes: dict[str, Any]) -> LLMConfig:
+    """The config with what the request says about it; settings win over the older single fields."""
+    if body.context_window_limit is not None:
+        changes["context_window"] = body.context_window_limit
+    if body.max_tokens is not None:
+        changes["max_tokens"] = body.max_tokens
+    if body.reasoning is not None:
+        changes["enable_reasoner"] = body.reasoning
+    if body.parallel_tool_calls is not None:
+        changes["parallel_tool_calls"] = body.parallel_tool_calls
+    config = config.model_copy(update=changes) if changes else config
+    return apply_model_settings(config, body.model_settings) if body.model_settings else config
+
+
+def _choose_tools(connection: Connection, actor: Actor, body: AgentCreate, profile: Profile) -> list[Tool]:
+    """The tools asked for and the base tools of the kind, each once, by name."""
+    asked = list(body.tools or ())
+    base = (
+        default_tools(profile, has_sleeptime=bool(body.enable_sleeptime)) if body.include_base_tools else ()
+    )
+    by_name = {tool.name: tool for tool in tools.find_by_names(connection, actor, [*asked, *base])}
+    _check_found(asked, by_name.keys(), "tool name")
+    by_id = {tool.id: tool for tool in tools.find_by_ids(connection, actor, body.tool_ids or ())}
+    _check_found(body.tool_ids or (), by_id.keys(), "tool id")
+    chosen = {tool.id: tool for tool in (*by_name.values(), *by_id.values())}
+    return sorted(chosen.values(), key=lambda tool: tool.name)
+
+
+def _rules(
+    body: AgentCreate, profile: Profile, chosen: Sequence[Tool], config: LLMConfig
+) -> tuple[ToolRule, ...]:
+    rules: list[ToolRule] = list(body.tool_rules or ())
+    has_base = wants_base_rules(
+        profile,
+        asked=body.include_base_tool_rules,
+        model=config.model,
+        has_base_tools=body.include_base_tools,
+        has_own_rules=body.tool_rules is not None,
+        has_sleeptime=bool(body.enable_sleeptime),
+    )
+    if has_base:
+        own = {(rule.tool_name, rule.type) for rule in rules}
+        rules += [
+            rule
+            for rule in base_rules_for(tool.name for tool in chosen)
+            if (rule.tool_name, rule.type) not in own
+        ]
+    gated = {rule.tool_name for rule in rules if rule.type == "requires_approval"}
+    rules += [
+        RequiresApproval(tool_name=tool.name)
+        for tool in chosen
+        if tool.default_requires_approval and tool.name not in gated
+    ]
+    _check_rules(rules, {tool.name: tool for tool in chosen})
+    return tuple(rules)
+
+
+def _check_rules(rules: Sequence[ToolRule], attached: dict[str, Tool]) -> None:
+    faults = validate_rules(rules, attached)
+    if faults:
+        raise BadArgument(f"The tool rules cannot work: {'; '.join(faults)}.")
+
+
+def _check_found(asked: Sequence[str], found: Any, noun: str) -> None:
+    missing = [each for each in asked if each not in found]
+    if missing:
+        raise BadArgument(f"Unknown {noun}: {', '.join(missing)}. List what there is and use one of those.")
+
+
+def _described(block: Block) -> Block:
+    if block.description is None and block.label in DEFAULT_BLOCK_DESCRIPTIONS:
+        return block.model_copy(update={"description": DEFAULT_BLOCK_DESCRIPTIONS[block.label]})
+    return block
+
+
+def _compaction(given: CompactionInput | None, config: LLMConfig) -> CompactionSettings:
+    given = given or CompactionInput()
+    light = LIGHT_MODELS.get(config.model_endpoint_type, config.handle)
+    return CompactionSettings(
+        model=given.model or light,
+        model_settings=given.model_settings,
+        prompt=given.prompt or compaction_prompt(given.mode),
+        prompt_acknowledgement=given.prompt_acknowledgement,
+        clip_chars=given.clip_chars,
+        mode=given.mode,
+        sliding_window_percentage=given.sliding_window_percentage,
+    )
+
+
+def _merged(
+    current: CompactionSettings | None, given: CompactionInput, config: LLMConfig
+) -> CompactionSettings:
+    """Given fields win; another mode brings its own prompt unless one is given too."""
+    base = current or _compaction(None, config)
+    changes = given.model_dump(include=given.model_fields_set)
+    if given.mode != base.mode and "mode" in changes and not given.prompt:
+        changes["prompt"] = compaction_prompt(given.mode)
+    return base.model_copy(update=changes)
+
+
+def _or(given: int | None, default: int) -> int:
+    return default if given is None else given

@@ -1,0 +1,118 @@
+"""The snapshot that a run works on, and the copy of it that the last run left behind.
+
+Every write that a run must see bumps a version in the database; a kept snapshot with the same
+versions is the truth, and nothing is read or encoded again.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from remanence.agents import repository
+from remanence.core.actor import Actor
+from remanence.core.agent import Agent, AgentState
+from remanence.core.history import repair_history
+from remanence.core.llm import InContext
+from remanence.core.message import Message, TextPart
+from remanence.db.database import Database
+from remanence.kit.ids import AgentId, ConversationId
+from remanence.memory import repository as blocks
+from remanence.messages import repository as messages
+from remanence.tools import repository as tools
+
+_MAX_BYTES = 64 * 1024 * 1024
+_OVERHEAD_BYTES = 700
+"""Of a message object beside its texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    agent: int
+    window: int
+
+
+@dataclass(slots=True)
+class _Kept:
+    state: AgentState
+    size: int
+
+
+class StateStore:
+    def __init__(self, db: Database, *, max_bytes: int = _MAX_BYTES) -> None:
+        self._db = db
+        self._max_bytes = max_bytes
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._bytes = 0
+
+    async def load(
+        self, actor: Actor, agent_id: AgentId, conversation_id: ConversationId | None, versions: Versions
+    ) -> AgentState:
+        """The state at these versions or later. Raises NotFound."""
+        kept = self._kept.get(conversation_id or agent_id)
+        if kept is not None:
+            state = kept.state
+            if state.agent_version == versions.agent and state.window_version == versions.window:
+                return state
+        state = await self._db.read(load_state, actor, agent_id, conversation_id, versions.window)
+        self.keep(state)
+        return state
+
+    def find_agent(self, actor: Actor, agent_id: str) -> Agent | None:
+        """The agent as last seen here. Good for what never changes, such as its kind."""
+        kept = self._kept.get(agent_id)
+        if kept is None or kept.state.agent.organization_id != actor.organization_id:
+            return None
+        return kept.state.agent
+
+    def keep(self, state: AgentState) -> None:
+        old = self._kept.pop(state.lane, None)
+        if old is not None:
+            self._bytes -= old.size
+        known = len(old.state.window) if old is not None and _continues(old.state, state) else 0
+        size = (old.size if known and old else 0) + sum(_size(each.message) for each in state.window[known:])
+        self._kept[state.lane] = _Kept(state, size)
+        self._bytes += size
+        while self._bytes > self._max_bytes and len(self._kept) > 1:
+            _, dropped = self._kept.popitem(last=False)
+            self._bytes -= dropped.size
+
+    def forget(self, lane: str) -> None:
+        kept = self._kept.pop(lane, None)
+        if kept is not None:
+            self._bytes -= kept.size
+
+
+def load_state(
+    connection: Connection,
+    actor: Actor,
+    agent_id: AgentId,
+    conversation_id: ConversationId | None,
+    window_version: int,
+) -> AgentState:
+    agent, agent_version = repository.get_versioned(connection, actor.organization_id, agent_id)
+    window, next_position = messages.load_window(connection, conversation_id or agent_id)
+    return AgentState(
+        agent=agent,
+        blocks=blocks.list_agent_blocks(connection, actor, agent_id),
+        tools=tools.list_agent_tools(connection, actor, agent_id),
+        window=tuple(InContext(message) for message in repair_history(window)),
+        conversation_id=conversation_id,
+        agent_version=agent_version,
+        window_version=window_version,
+        next_position=next_position,
+        last_message_at=messages.last_message_at(connection, agent_id),
+    )
+
+
+def _continues(old: AgentState, new: AgentState) -> bool:
+    shared = len(old.window)
+    return 0 < shared <= len(new.window) and old.window[-1] is new.window[shared - 1]
+
+
+def _size(message: Message) -> int:
+    """Twice the texts: the message itself and its encoding for a provider."""
+    text = sum(len(part.text) for part in message.content if isinstance(part, TextPart))
+    text += sum(len(call.arguments) for call in message.tool_calls)
+    text += sum(len(each.content) for each in message.tool_returns)
+    return _OVERHEAD_BYTES + 2 * text

@@ -1,0 +1,164 @@
+"""The composition root: builds each part once and puts them together. It alone knows every class."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from fastapi import APIRouter, Depends, FastAPI
+from sqlalchemy import Connection
+
+import remanence
+from remanence.accounts import repository as accounts
+from remanence.accounts.auth import Auth
+from remanence.agents.endpoints import router as agent_routes
+from remanence.agents.service import AgentService
+from remanence.agents.state import StateStore
+from remanence.db.database import Database, open_database
+from remanence.db.migrate import migrate
+from remanence.edge.errors import install_error_handlers
+from remanence.edge.requests import RequestDoor
+from remanence.edge.responses import JsonBytes
+from remanence.kit.ids import OrgId
+from remanence.kit.vault import Vault
+from remanence.llm.catalogue import Catalogue
+from remanence.llm.endpoints import router as model_routes
+from remanence.llm.hosted import ChatAdapters, HostedSource, Provider
+from remanence.llm.registry import AdapterRegistry
+from remanence.llm.sources import ModelSource
+from remanence.llm.transport import Transport
+from remanence.memory.endpoints import router as block_routes
+from remanence.messages.endpoints import router as message_routes
+from remanence.messages.images import ImageFetcher
+from remanence.runs.checkpoint import Checkpoint
+from remanence.runs.endpoints import router as run_routes
+from remanence.runs.service import RunService
+from remanence.runs.supervisor import Supervisor
+from remanence.search.ports import open_index
+from remanence.settings import Settings
+from remanence.tools import repository as tools
+from remanence.tools.endpoints import router as tool_routes
+from remanence.tools.executor import ToolExecutor
+from remanence.tools.recall import ConversationSearch
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The server, ready to be run; databases and models are opened when it starts."""
+    db = open_database(settings.database_url)
+    house = _House(settings, db)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
+        await house.open()
+        app.state.banner = house.banner()
+        try:
+            yield
+        finally:
+            await house.close()
+
+    app = FastAPI(title="Remanence", version=remanence.__version__, lifespan=lifespan)
+    app.state.auth = house.auth
+    app.add_middleware(RequestDoor)
+    install_error_handlers(app)
+    app.include_router(_health_routes())
+    app.include_router(house.routes(), prefix="/v1")
+    return app
+
+
+class _House:
+    def __init__(self, settings: Settings, db: Database) -> None:
+        self._settings = settings
+        self._db = db
+        password = settings.password.get_secret_value() if settings.password else None
+        self.auth = Auth(db, password=password, on_organization=self._furnish)
+        self._transport = Transport()
+        adapters = ChatAdapters(self._transport)
+        self._sources = _sources(settings, self._transport, adapters)
+        self._catalogue = Catalogue(self._sources)
+        self._default_model = settings.default_model
+        index = open_index(db)
+        states = StateStore(db)
+        checkpoint = Checkpoint(db, states, index)
+        self._supervisor = Supervisor(db, checkpoint)
+        self._agents = AgentService(
+            db,
+            self._catalogue,
+            Vault.open(settings.dir),
+            default_model=self._default_model,
+            default_embedding=None,
+        )
+        self._runs = RunService(
+            db,
+            states,
+            self._catalogue,
+            AdapterRegistry(self._sources, adapters),
+            ToolExecutor(ConversationSearch(db, index)),
+            checkpoint,
+            self._supervisor,
+            ImageFetcher(),
+        )
+
+    async def open(self) -> None:
+        await migrate(self._settings.database_url)
+        await self._db.write(_furnish_everyone)
+        await self._supervisor.sweep()
+        self._supervisor.start()
+        self._catalogue.start()
+
+    async def close(self) -> None:
+        await self._supervisor.stop()
+        await self._catalogue.close()
+        await self._transport.close()
+        await self._db.close()
+
+    def routes(self) -> APIRouter:
+        routes = APIRouter()
+        routes.include_router(agent_routes(self._db, self._agents))
+        routes.include_router(message_routes(self._db))
+        routes.include_router(run_routes(self._db, self._runs))
+        routes.include_router(block_routes(self._db, self.auth))
+        routes.include_router(tool_routes(self._db, self.auth))
+        routes.include_router(model_routes(self._catalogue), dependencies=[Depends(self.auth)])
+        return routes
+
+    def banner(self) -> list[tuple[str, str]]:
+        return [
+            ("Database", self._db.description),
+            ("Model", self._default_model or "none by default; name one per agent"),
+            ("Auth", "password" if self.auth.is_on else "off"),
+        ]
+
+    async def _furnish(self, organization_id: OrgId) -> None:
+        await self._db.write(tools.ensure_builtins, organization_id)
+
+
+def _furnish_everyone(connection: Connection) -> None:
+    """The default actors, and the built-in tools of every organisation, as this version knows them."""
+    accounts.ensure_defaults(connection)
+    for organization_id in accounts.list_organization_ids(connection):
+        tools.ensure_builtins(connection, organization_id)
+
+
+def _sources(settings: Settings, transport: Transport, adapters: ChatAdapters) -> list[ModelSource]:
+    """The providers that the settings give a key or an address for, in the order they are listed."""
+    given = (
+        ("openai", settings.openai_api_key, settings.openai_base_url),
+        ("deepseek", settings.deepseek_api_key, settings.deepseek_base_url),
+    )
+    return [
+        HostedSource(
+            Provider(name, name, base_url, key.get_secret_value() if key else None), transport, adapters
+        )
+        for name, key, base_url in given
+        if key or base_url
+    ]
+
+
+def _health_routes() -> APIRouter:
+    """Never behind the password: machines ask here whether the server is up."""
+    routes = APIRouter(tags=["health"])
+
+    @routes.get("/v1/health/")
+    @routes.get("/v1/ready/")
+    async def health() -> JsonBytes:
+        return JsonBytes({"version": remanence.__version__, "status": "ok"})
+
+    return routes

@@ -1,0 +1,71 @@
+"""From a snapshot to the request that the model receives."""
+
+from collections.abc import Sequence
+
+from remanence.core.agent import AgentState
+from remanence.core.conform import as_object
+from remanence.core.heartbeat import with_heartbeat_arguments
+from remanence.core.llm import InContext, LLMConfig, ModelRequest, ToolSpec
+from remanence.core.message import text_parts
+from remanence.core.profile import profile_of
+from remanence.core.rules import StepPlan, allows_parallel
+from remanence.core.tool import ExitLoop, Tool
+from remanence.kit.json import JsonObject
+
+
+def compile_request(
+    state: AgentState,
+    plan: StepPlan,
+    *,
+    unsaved: Sequence[InContext] = (),
+    override_config: LLMConfig | None = None,
+    override_system: str | None = None,
+) -> ModelRequest:
+    """`unsaved` are messages of this run that are not in the window yet."""
+    agent = state.agent
+    profile = profile_of(agent.agent_type)
+    config = override_config or agent.llm_config
+    is_native = profile.reply == "native"
+    window = state.window
+    if override_system is not None and window:
+        head = window[0].message.model_copy(update={"content": text_parts(override_system)})
+        window = (InContext(head), *window[1:])
+    thinks_in_arguments = not is_native and bool(config.put_inner_thoughts_in_kwargs)
+    return ModelRequest(
+        config=config,
+        messages=(*window, *unsaved),
+        tools=tool_specs(state, plan.allowed, thinks_in_arguments=thinks_in_arguments),
+        tool_choice="required" if plan.must_call else "auto",
+        forced_tool=plan.forced_tool,
+        parallel_tool_calls=is_native and allows_in_parallel(state),
+        response_format=agent.response_format or config.response_format,
+        thoughts_in_arguments=thinks_in_arguments,
+        cache_key=state.lane,
+    )
+
+
+def allows_in_parallel(state: AgentState) -> bool:
+    return bool(state.agent.llm_config.parallel_tool_calls) and allows_parallel(state.agent.tool_rules)
+
+
+def tool_specs(
+    state: AgentState, allowed: Sequence[str], *, thinks_in_arguments: bool
+) -> tuple[ToolSpec, ...]:
+    names = set(allowed)
+    is_native = profile_of(state.agent.agent_type).reply == "native"
+    final = {rule.tool_name for rule in state.agent.tool_rules if isinstance(rule, ExitLoop)}
+    specs: list[ToolSpec] = []
+    for tool in state.tools:
+        if tool.name not in names:
+            continue
+        parameters = parameters_of(tool)
+        if not is_native:
+            parameters = with_heartbeat_arguments(
+                parameters, thinking=thinks_in_arguments, heartbeat=tool.name not in final
+            )
+        specs.append(ToolSpec(tool.name, tool.description or "", parameters))
+    return tuple(specs)
+
+
+def parameters_of(tool: Tool) -> JsonObject:
+    return as_object(tool.json_schema.get("parameters")) or {"type": "object", "properties": {}}

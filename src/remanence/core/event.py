@@ -1,0 +1,69 @@
+"""What happens during a run, as past facts. Streams, JSON answers and background readers all read these."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from remanence.core.agent import StopReason
+from remanence.core.llm import Delta, Usage
+from remanence.core.message import Message
+from remanence.errors import AppError
+from remanence.kit.ids import MessageId, StepId
+
+
+@dataclass(frozen=True, slots=True)
+class RunUsage:
+    """Tokens summed over the steps of a run."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    total_tokens: int = 0
+    step_count: int = 0
+    cached_input_tokens: int = 0
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
+    context_tokens: int | None = None
+    """What the last call took of the window; only where the loop keeps watch over it."""
+
+    def plus(self, usage: Usage, *, tracks_context: bool) -> "RunUsage":
+        return replace(
+            self,
+            prompt_tokens=self.prompt_tokens + usage.prompt_tokens,
+            completion_tokens=self.completion_tokens + usage.completion_tokens,
+            total_tokens=self.total_tokens + usage.total_tokens,
+            step_count=self.step_count + 1,
+            cached_input_tokens=self.cached_input_tokens + (usage.cached_input_tokens or 0),
+            cache_write_tokens=self.cache_write_tokens + (usage.cache_write_tokens or 0),
+            reasoning_tokens=self.reasoning_tokens + (usage.reasoning_tokens or 0),
+            context_tokens=usage.total_tokens if tracks_context else None,
+        )
+
+
+@dataclass(slots=True)
+class Streamed:
+    """The model said a little more. The ids are those the message will be stored under."""
+
+    step_id: StepId
+    message_id: MessageId
+    at: datetime
+    deltas: Sequence[Delta]
+
+
+@dataclass(slots=True)
+class StepSaved:
+    """A step is on disk: the model's message, what its tools returned, notices to the model."""
+
+    step_id: StepId
+    messages: tuple[Message, ...]
+
+
+@dataclass(slots=True)
+class RunFinished:
+    """The last event of every run, however it ended."""
+
+    stop_reason: StopReason
+    usage: RunUsage
+    error: AppError | None = None
+
+
+Event = Streamed | StepSaved | RunFinished

@@ -1,0 +1,58 @@
+"""Which process has something, and whether it is surely gone.
+
+A lease lapses by itself, but a restarted server need not wait for that: it can see that the
+process that held it on this machine is dead.
+"""
+
+import os
+import platform
+from functools import cache
+from pathlib import Path
+
+
+@cache
+def this_worker() -> str:
+    pid = os.getpid()
+    return "|".join((platform.node(), _boot(), str(pid), _started(pid) or "0"))
+
+
+def is_surely_gone(worker: str) -> bool:
+    """False when it is alive, or on another machine, or when one cannot tell."""
+    parts = worker.split("|")
+    if len(parts) != 4 or parts[0] != platform.node():
+        return False
+    _, boot, pid, started = parts
+    if boot != _boot():
+        return True
+    if _has_proc():
+        return _started(int(pid)) != started
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+@cache
+def _boot() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+@cache
+def _has_proc() -> bool:
+    return Path("/proc/self/stat").exists()
+
+
+def _started(pid: int) -> str | None:
+    """When a process began, in clock ticks; tells it from a later one with the same number."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    fields = stat[stat.rindex(")") + 2 :].split()
+    return None if fields[0] == "Z" else fields[19]

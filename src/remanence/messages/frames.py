@@ -1,0 +1,324 @@
+"""The one translator from a run's events to stream frames, and to the body of a blocking answer.
+
+A frame is kept in two halves around its sequence number: a foreground stream writes `null` there,
+a background run its count. In token mode the head of a frame is made once per part of a message,
+since only the text differs from token to token.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, assert_never
+from uuid import uuid4
+
+from remanence.core.argument_stream import ArgumentStream
+from remanence.core.event import Event, RunFinished, RunUsage, StepSaved, Streamed
+from remanence.core.llm import Delta, Finished, ReasoningDelta, TextDelta, ToolCallDelta
+from remanence.errors import AppError, ContextOverflow, EmptyReply, ProviderError, RateLimited
+from remanence.kit import json
+from remanence.kit.clock import utc_now
+from remanence.kit.ids import MessageId, RunId, derive_otid
+from remanence.messages.schemas import Body, View, keep_types, typed_messages, wire_date
+
+_SEQ = b'"seq_id":null'
+_THINKING = "thinking"
+
+StreamMode = Literal["steps", "tokens"]
+
+
+@dataclass(slots=True)
+class Frame:
+    before: bytes
+    after: bytes | None = None
+    """None for a frame that shows no sequence number."""
+
+    def numbered(self, seq_id: int | None) -> bytes:
+        if self.after is None:
+            return self.before
+        return self.before + (b"null" if seq_id is None else b"%d" % seq_id) + self.after
+
+
+DONE = Frame(b"data: [DONE]\n\n")
+
+
+def frame_of(body: Body, *, event: str | None = None) -> Frame:
+    text = json.encode(body)
+    prefix = b"data: " if event is None else b"event: " + event.encode() + b"\ndata: "
+    cut = text.find(_SEQ)
+    if cut < 0:
+        return Frame(prefix + text + b"\n\n")
+    cut += len(_SEQ) - 4
+    return Frame(prefix + text[:cut], text[cut + 4 :] + b"\n\n")
+
+
+def ping_frame(run_id: RunId) -> Frame:
+    return frame_of(
+        {
+            "id": f"ping-{uuid4()}",
+            "date": wire_date(utc_now()),
+            "name": None,
+            "message_type": "ping",
+            "otid": None,
+            "sender_id": None,
+            "step_id": None,
+            "is_err": None,
+            "seq_id": None,
+            "run_id": run_id,
+        }
+    )
+
+
+def usage_body(usage: RunUsage) -> Body:
+    return {
+        "message_type": "usage_statistics",
+        "completion_tokens": usage.completion_tokens,
+        "prompt_tokens": usage.prompt_tokens,
+        "total_tokens": usage.total_tokens,
+        "step_count": usage.step_count,
+        "run_ids": None,
+        "cached_input_tokens": usage.cached_input_tokens,
+        "cache_write_tokens": usage.cache_write_tokens,
+        "reasoning_tokens": usage.reasoning_tokens,
+        "context_tokens": usage.context_tokens,
+    }
+
+
+def error_type_of(error: AppError) -> str:
+    match error:
+        case ContextOverflow():
+            return "context_window_overflow_in_system_prompt"
+        case EmptyReply() | RateLimited():
+            return error.error_type
+        case ProviderError() if error.error_type in ("llm_timeout", "llm_authentication"):
+            return error.error_type
+        case ProviderError():
+            return "llm_error"
+        case _:
+            return "internal_error"
+
+
+@dataclass(slots=True)
+class _Segment:
+    """The part of a message now being streamed."""
+
+    kind: str
+    index: int
+    frame_head: bytes
+    frame_middle: bytes
+
+
+@dataclass(slots=True)
+class _CallView:
+    """A tool call being streamed: what of its arguments is shown, and as what."""
+
+    id: str
+    name: str = ""
+    is_speech: bool = False
+    arguments: ArgumentStream | None = None
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far the streaming of one message has come."""
+
+    message_id: MessageId
+    step_id: str
+    at: datetime
+    segment: _Segment | None = None
+    next_index: int = 0
+    calls: dict[int, _CallView] = field(default_factory=dict[int, _CallView])
+
+
+class Translator:
+    """Turns events into frames for one reader's wishes."""
+
+    def __init__(
+        self, run_id: RunId, view: View, *, mode: StreamMode, wanted_types: Sequence[str] | None = None
+    ) -> None:
+        self._run_id = run_id
+        self._view = view
+        self._mode = mode
+        self._wanted = wanted_types
+        self._progress: _Progress | None = None
+
+    def frames(self, event: Event) -> list[Frame]:
+        match event:
+            case Streamed():
+                return self._streamed(event) if self._mode == "tokens" else []
+            case StepSaved():
+                return self._saved(event)
+            case RunFinished():
+                return self._finished(event)
+            case _:
+                assert_never(event)
+
+    def _saved(self, event: StepSaved) -> list[Frame]:
+        streamed = self._progress.message_id if self._progress is not None else None
+        self._progress = None
+        bodies = [
+            body
+            for message in event.messages
+            if message.role != "user" and message.id != streamed
+            for body in typed_messages(message, self._view)
+        ]
+        return [frame_of(body) for body in keep_types(bodies, self._wanted)]
+
+    def _finished(self, event: RunFinished) -> list[Frame]:
+        frames = [frame_of({"message_type": "stop_reason", "stop_reason": event.stop_reason})]
+        if event.error is not None:
+            body = {
+                "message_type": "error_message",
+                "run_id": self._run_id,
+                "error_type": error_type_of(event.error),
+                "message": event.error.message,
+                "detail": f"{event.error.code}: {event.error.message}",
+                "seq_id": None,
+            }
+            frames.append(frame_of(body, event="error"))
+        else:
+            frames.append(frame_of(usage_body(event.usage)))
+        frames.append(DONE)
+        return frames
+
+    def _streamed(self, event: Streamed) -> list[Frame]:
+        progress = self._progress
+        if progress is None or progress.message_id != event.message_id:
+            progress = self._progress = _Progress(event.message_id, event.step_id, event.at)
+        frames: list[Frame] = []
+        for delta in event.deltas:
+            self._add(progress, delta, frames)
+        return frames
+
+    def _add(self, progress: _Progress, delta: Delta, frames: list[Frame]) -> None:
+        match delta:
+            case TextDelta(text=text):
+                # A heartbeat agent speaks through its tool, so bare text is thinking.
+                self._text(progress, "assistant" if self._view.reply == "native" else "thought", text, frames)
+            case ReasoningDelta(text=text, is_redacted=False):
+                self._text(progress, "reasoning", text, frames)
+            case ToolCallDelta():
+                self._call(progress, delta, frames)
+            case ReasoningDelta() | Finished():
+                pass
+            case _:
+                assert_never(delta)
+
+    def _text(self, progress: _Progress, kind: str, text: str, frames: list[Frame]) -> None:
+        if not text:
+            return
+        segment = progress.segment
+        if segment is None or segment.kind != kind:
+            segment = self._open(progress, kind)
+        if not segment.frame_head:  # a kind this reader did not ask for
+            return
+        tail = b"}\n\n" if kind == "assistant" else b',"signature":null}\n\n'
+        frames.append(Frame(segment.frame_head, segment.frame_middle + json.encode(text) + tail))
+
+    def _call(self, progress: _Progress, delta: ToolCallDelta, frames: list[Frame]) -> None:
+        call = progress.calls.get(delta.index)
+        if call is None:
+            call = progress.calls[delta.index] = _CallView(delta.id or f"call_{delta.index}")
+        if delta.name and not call.name:
+            call.name = delta.name
+            call.is_speech = self._view.shows_speech and call.name == self._view.speaking_tool
+            if self._view.reply == "heartbeat":
+                watched = {_THINKING, self._view.speaking_argument} if call.is_speech else {_THINKING}
+                call.arguments = ArgumentStream(watched)
+            else:
+                self._call_frame(progress, {"name": call.name, "tool_call_id": call.id}, frames)
+        if not delta.arguments:
+            return
+        if call.arguments is None:
+            self._call_frame(progress, {"arguments": delta.arguments, "tool_call_id": call.id}, frames)
+            return
+        for piece in call.arguments.feed(delta.arguments):
+            if piece.key == _THINKING:
+                self._text(progress, "thought", piece.text, frames)
+            elif piece.key is not None:
+                self._text(progress, "assistant", piece.text, frames)
+            elif not call.is_speech:
+                if progress.segment is None or progress.segment.kind != "call":
+                    if piece.text == "{":  # what follows may be a thought: name the call after it
+                        continue
+                    self._call_frame(progress, {"name": call.name, "tool_call_id": call.id}, frames)
+                    piece.text = piece.text if piece.text.startswith("{") else "{" + piece.text
+                self._call_frame(progress, {"arguments": piece.text, "tool_call_id": call.id}, frames)
+
+    def _call_frame(self, progress: _Progress, fields: dict[str, Any], frames: list[Frame]) -> None:
+        segment = progress.segment
+        if segment is None or segment.kind != "call":
+            segment = self._open(progress, "call")
+        if not segment.frame_head:
+            return
+        text = json.encode(fields)
+        frames.append(
+            Frame(segment.frame_head, segment.frame_middle + text + b',"tool_calls":' + text + b"}\n\n")
+        )
+
+    def _open(self, progress: _Progress, kind: str) -> _Segment:
+        message_type, field_name, source = _KINDS[kind]
+        index = progress.next_index
+        progress.next_index += 1
+        if self._wanted is not None and message_type not in self._wanted:
+            segment = _Segment(kind, index, b"", b"")
+        else:
+            body: Body = {
+                "id": progress.message_id,
+                "date": wire_date(progress.at),
+                "name": None,
+                "message_type": message_type,
+                "otid": derive_otid(progress.message_id, index),
+                "sender_id": None,
+                "step_id": progress.step_id,
+                "is_err": None,
+                "seq_id": None,
+                "run_id": self._run_id,
+            }
+            if source is not None:
+                body["source"] = source
+            whole = frame_of(body)
+            assert whole.after is not None
+            middle = whole.after[:-3] + b',"' + field_name + b'":'
+            segment = _Segment(kind, index, whole.before, middle)
+        progress.segment = segment
+        return segment
+
+
+_KINDS: dict[str, tuple[str, bytes, str | None]] = {
+    "assistant": ("assistant_message", b"content", None),
+    "reasoning": ("reasoning_message", b"reasoning", "reasoner_model"),
+    "thought": ("reasoning_message", b"reasoning", "non_reasoner_model"),
+    "call": ("tool_call_message", b"tool_call", None),
+}
+
+
+@dataclass(slots=True)
+class Collected:
+    """The blocking answer, gathered from the same events that a stream shows."""
+
+    view: View
+    wanted_types: Sequence[str] | None = None
+    messages: list[Body] = field(default_factory=list[Body])
+    finished: RunFinished | None = None
+
+    def add(self, event: Event) -> None:
+        match event:
+            case StepSaved(messages=messages):
+                bodies = [body for m in messages if m.role != "user" for body in typed_messages(m, self.view)]
+                self.messages += keep_types(bodies, self.wanted_types)
+            case RunFinished():
+                self.finished = event
+            case Streamed():
+                pass
+            case _:
+                assert_never(event)
+
+    def body(self) -> Body:
+        assert self.finished is not None
+        return {
+            "messages": self.messages,
+            "stop_reason": {"message_type": "stop_reason", "stop_reason": self.finished.stop_reason},
+            "usage": usage_body(self.finished.usage),
+            "logprobs": None,
+            "turns": None,
+        }

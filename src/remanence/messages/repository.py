@@ -1,0 +1,281 @@
+"""SQL for messages and the windows of context over them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, delete, func, insert, select, update
+
+from remanence.core.actor import Actor
+from remanence.core.agent import AgentType
+from remanence.core.message import Message
+from remanence.core.page import Page
+from remanence.db.paging import fetch_page
+from remanence.db.tables import AgentRow, ContextMessageRow, MessageRow
+from remanence.errors import NotFound
+from remanence.kit.ids import AgentId, MessageId, OrgId, RunId, StepId
+
+_COLUMNS = [column for column in MessageRow.__table__.columns if column.name != "organization_id"]
+
+
+def insert_messages(connection: Connection, organization_id: OrgId, messages: Sequence[Message]) -> None:
+    if messages:
+        connection.execute(insert(MessageRow), [_row(organization_id, message) for message in messages])
+
+
+def append_context(
+    connection: Connection, lane: str, first_position: int, message_ids: Sequence[MessageId]
+) -> None:
+    if message_ids:
+        rows = [
+            {"owner_id": lane, "position": first_position + offset, "message_id": message_id}
+            for offset, message_id in enumerate(message_ids)
+        ]
+        connection.execute(insert(ContextMessageRow), rows)
+
+
+def replace_context(connection: Connection, lane: str, message_ids: Sequence[MessageId]) -> None:
+    connection.execute(delete(ContextMessageRow).where(ContextMessageRow.owner_id == lane))
+    append_context(connection, lane, 0, message_ids)
+
+
+def load_window(connection: Connection, lane: str) -> tuple[list[Message], int]:
+    """The messages in context, in order, and the position that the next one takes."""
+    rows = connection.execute(
+        select(*_COLUMNS, ContextMessageRow.position)
+        .join(ContextMessageRow, ContextMessageRow.message_id == MessageRow.id)
+        .where(ContextMessageRow.owner_id == lane)
+        .order_by(ContextMessageRow.position)
+    ).all()
+    return [message_from(row) for row in rows], (rows[-1].position + 1 if rows else 0)
+
+
+def context_ids(connection: Connection, lanes: Sequence[str]) -> dict[str, list[MessageId]]:
+    """The ids in context of several histories at once."""
+    found: dict[str, list[MessageId]] = {lane: [] for lane in lanes}
+    if lanes:
+        rows = connection.execute(
+            select(ContextMessageRow.owner_id, ContextMessageRow.message_id)
+            .where(ContextMessageRow.owner_id.in_(lanes))
+            .order_by(ContextMessageRow.owner_id, ContextMessageRow.position)
+        )
+        for row in rows:
+            found[row.owner_id].append(MessageId(row.message_id))
+    return found
+
+
+def find_pending_approval(connection: Connection, lane: str) -> Message | None:
+    """The request that a person has yet to answer: the last message in context, if it is one."""
+    row = connection.execute(
+        select(*_COLUMNS)
+        .join(ContextMessageRow, ContextMessageRow.message_id == MessageRow.id)
+        .where(ContextMessageRow.owner_id == lane)
+        .order_by(ContextMessageRow.position.desc())
+        .limit(1)
+    ).first()
+    if row is None or row.role != "approval" or not row.tool_calls:
+        return None
+    return message_from(row)
+
+
+def next_position(connection: Connection, lane: str) -> int:
+    last = connection.scalar(
+        select(func.max(ContextMessageRow.position)).where(ContextMessageRow.owner_id == lane)
+    )
+    return 0 if last is None else last + 1
+
+
+def last_message_at(connection: Connection, agent_id: AgentId) -> datetime | None:
+    return connection.scalar(
+        select(MessageRow.created_at)
+        .where(MessageRow.agent_id == agent_id)
+        .order_by(MessageRow.created_at.desc())
+        .limit(1)
+    )
+
+
+def last_message_before_run(connection: Connection, agent_id: AgentId, run_id: RunId) -> datetime | None:
+    """When the newest message that is not this run's own was said."""
+    return connection.scalar(
+        select(MessageRow.created_at)
+        .where(MessageRow.agent_id == agent_id, MessageRow.run_id.is_distinct_from(run_id))
+        .order_by(MessageRow.created_at.desc())
+        .limit(1)
+    )
+
+
+def count_messages(connection: Connection, agent_id: AgentId) -> int:
+    return connection.scalar(select(func.count()).where(MessageRow.agent_id == agent_id)) or 0
+
+
+def list_run_messages(connection: Connection, run_id: RunId) -> list[Message]:
+    rows = connection.execute(
+        select(*_COLUMNS).where(MessageRow.run_id == run_id).order_by(MessageRow.created_at, MessageRow.id)
+    )
+    return [message_from(row) for row in rows]
+
+
+def set_text(connection: Connection, message_id: MessageId, text: str) -> None:
+    """Gives a system message its newly compiled text; the row and its id stay."""
+    connection.execute(
+        update(MessageRow).where(MessageRow.id == message_id).values(content=[{"type": "text", "text": text}])
+    )
+
+
+def mark_failed(connection: Connection, run_id: RunId) -> None:
+    """The inputs of a run that came to nothing: kept, but no part of the conversation."""
+    in_context = select(ContextMessageRow.message_id).where(ContextMessageRow.message_id == MessageRow.id)
+    connection.execute(
+        update(MessageRow).where(MessageRow.run_id == run_id, ~in_context.exists()).values(is_err=True)
+    )
+
+
+def find_messages(connection: Connection, actor: Actor, message_ids: Sequence[str]) -> list[Message]:
+    rows = connection.execute(
+        select(*_COLUMNS).where(
+            MessageRow.organization_id == actor.organization_id, MessageRow.id.in_(message_ids)
+        )
+    )
+    return [message_from(row) for row in rows]
+
+
+def get_message(connection: Connection, actor: Actor, message_id: str) -> tuple[Message, AgentType]:
+    """The message and the type of its agent. Raises NotFound."""
+    row = connection.execute(
+        select(*_COLUMNS, AgentRow.agent_type)
+        .join(AgentRow, AgentRow.id == MessageRow.agent_id)
+        .where(
+            MessageRow.id == message_id,
+            MessageRow.organization_id == actor.organization_id,
+            AgentRow.is_deleted.is_(False),
+        )
+    ).first()
+    if row is None:
+        raise NotFound(f"There is no message {message_id}.")
+    return message_from(row), row.agent_type
+
+
+def check_agent(connection: Connection, actor: Actor, agent_id: str) -> None:
+    """Raises NotFound if this actor has no such agent."""
+    known = connection.scalar(
+        select(AgentRow.id).where(
+            AgentRow.id == agent_id,
+            AgentRow.organization_id == actor.organization_id,
+            AgentRow.is_deleted.is_(False),
+        )
+    )
+    if known is None:
+        raise NotFound(f"There is no agent {agent_id}.")
+
+
+def list_messages(
+    connection: Connection,
+    actor: Actor,
+    page: Page,
+    *,
+    agent_id: str | None = None,
+    conversation_id: str | None = None,
+    group_id: str | None = None,
+    run_id: str | None = None,
+    step_id: str | None = None,
+    include_err: bool = False,
+) -> list[Row[Any]]:
+    """Rows of messages with the `agent_type` of their agents, in the page's own order.
+
+    `conversation_id="default"` means the agent's own history.
+    """
+    scope = [MessageRow.organization_id == actor.organization_id, AgentRow.is_deleted.is_(False)]
+    if agent_id is not None:
+        scope.append(MessageRow.agent_id == agent_id)
+    if run_id is not None:
+        scope.append(MessageRow.run_id == run_id)
+    if step_id is not None:
+        scope.append(MessageRow.step_id == step_id)
+    statement: Select[Any] = (
+        select(*_COLUMNS, AgentRow.agent_type)
+        .join(AgentRow, AgentRow.id == MessageRow.agent_id)
+        .where(*scope)
+    )
+    if conversation_id == "default":
+        statement = statement.where(MessageRow.conversation_id.is_(None))
+    elif conversation_id is not None:
+        statement = statement.where(MessageRow.conversation_id == conversation_id)
+    if group_id is not None:
+        statement = statement.where(MessageRow.group_id == group_id)
+    if not include_err:
+        statement = statement.where(MessageRow.is_err.is_not(True))
+    return fetch_page(
+        connection,
+        statement,
+        page,
+        key=MessageRow.created_at,
+        id_column=MessageRow.id,
+        scope=[MessageRow.organization_id == actor.organization_id],
+    )
+
+
+def restamp(connection: Connection, messages: Sequence[Message]) -> None:
+    """Moves inputs that had to wait to the end of the history that grew meanwhile."""
+    for message in messages:
+        connection.execute(
+            update(MessageRow).where(MessageRow.id == message.id).values(created_at=message.created_at)
+        )
+
+
+def delete_step_messages(connection: Connection, step_id: StepId) -> None:
+    connection.execute(delete(MessageRow).where(MessageRow.step_id == step_id))
+
+
+def message_from(row: Row[Any]) -> Message:
+    return Message.model_validate(
+        {
+            "id": row.id,
+            "agent_id": row.agent_id,
+            "role": row.role,
+            "content": row.content or (),
+            "created_at": row.created_at,
+            "name": row.name,
+            "tool_calls": row.tool_calls or (),
+            "tool_returns": row.tool_returns or (),
+            "approvals": row.approvals or (),
+            "approval_request_id": row.approval_request_id,
+            "conversation_id": row.conversation_id,
+            "run_id": row.run_id,
+            "step_id": row.step_id,
+            "otid": row.otid,
+            "sender_id": row.sender_id,
+            "group_id": row.group_id,
+            "batch_item_id": row.batch_item_id,
+            "model": row.model,
+            "is_err": bool(row.is_err),
+        }
+    )
+
+
+def _row(organization_id: OrgId, message: Message) -> dict[str, Any]:
+    return {
+        "id": message.id,
+        "organization_id": organization_id,
+        "agent_id": message.agent_id,
+        "conversation_id": message.conversation_id,
+        "role": message.role,
+        "content": _dump(message.content),
+        "tool_calls": _dump(message.tool_calls),
+        "tool_returns": _dump(message.tool_returns),
+        "approvals": _dump(message.approvals),
+        "approval_request_id": message.approval_request_id,
+        "name": message.name,
+        "run_id": message.run_id,
+        "step_id": message.step_id,
+        "otid": message.otid,
+        "sender_id": message.sender_id,
+        "group_id": message.group_id,
+        "batch_item_id": message.batch_item_id,
+        "model": message.model,
+        "is_err": True if message.is_err else None,
+        "created_at": message.created_at,
+    }
+
+
+def _dump(parts: Sequence[Any]) -> list[Any] | None:
+    return [part.model_dump(mode="json", exclude_none=True) for part in parts] or None

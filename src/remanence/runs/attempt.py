@@ -1,0 +1,62 @@
+"""The way of one run to its lease: on record as waiting, then in its turn, then at work."""
+
+from datetime import timedelta
+
+from sqlalchemy import Connection
+
+from remanence.agents.state import Versions
+from remanence.core.message import Message
+from remanence.db.database import Database
+from remanence.kit.clock import later_than
+from remanence.kit.worker import this_worker
+from remanence.messages import repository as messages
+from remanence.runs import repository
+from remanence.runs.plan import RunPlan
+
+
+class LeaseAttempt:
+    def __init__(self, db: Database, plan: RunPlan) -> None:
+        self._db = db
+        self._plan = plan
+        self._is_recorded = False
+        self._grant: repository.Grant | None = None
+        self.inputs: tuple[Message, ...] = plan.inputs
+        """As stored; those that had to wait move behind what was said meanwhile."""
+
+    @property
+    def versions(self) -> Versions:
+        assert self._grant is not None, "the lease comes before the work"
+        return Versions(self._grant.agent_version, self._grant.window_version)
+
+    async def enqueue(self) -> None:
+        await self._db.write(_record_waiting, self._plan)
+        self._is_recorded = True
+
+    async def start(self) -> bool:
+        self._grant, self.inputs = await self._db.write(_start, self._plan, not self._is_recorded)
+        self._is_recorded = True
+        return self._grant is not None
+
+
+def _record_waiting(connection: Connection, plan: RunPlan) -> None:
+    repository.enqueue(connection, plan.run, this_worker())
+    messages.insert_messages(connection, plan.run.organization_id, plan.inputs)
+
+
+def _start(
+    connection: Connection, plan: RunPlan, is_new: bool
+) -> tuple[repository.Grant | None, tuple[Message, ...]]:
+    grant = repository.try_start(connection, plan.run, this_worker(), is_new=is_new)
+    if is_new:
+        messages.insert_messages(connection, plan.run.organization_id, plan.inputs)
+        return grant, plan.inputs
+    if grant is None:
+        return None, plan.inputs
+    last = messages.last_message_before_run(connection, plan.run.agent_id, plan.run.id)
+    start = later_than(last)
+    moved = tuple(
+        message.model_copy(update={"created_at": start + timedelta(microseconds=offset)})
+        for offset, message in enumerate(plan.inputs)
+    )
+    messages.restamp(connection, moved)
+    return grant, moved

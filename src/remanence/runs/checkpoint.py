@@ -1,0 +1,106 @@
+"""Saves a step: all of it in one transaction, provided the lease is still ours."""
+
+from dataclasses import replace
+
+from sqlalchemy import Connection
+
+from remanence.agents.state import StateStore, Versions
+from remanence.core.agent import AgentState, StopReason
+from remanence.core.block import apply_edit
+from remanence.core.event import RunUsage
+from remanence.core.history import is_well_formed
+from remanence.core.run import Step
+from remanence.db.database import Database
+from remanence.errors import AppError, LeaseLost
+from remanence.memory import repository as blocks
+from remanence.messages import repository as messages
+from remanence.runs import repository
+from remanence.runs.plan import RunPlan, StepRecord
+from remanence.search.messages import message_documents
+from remanence.search.ports import SearchIndex
+
+
+class Checkpoint:
+    def __init__(self, db: Database, states: StateStore, index: SearchIndex) -> None:
+        self._db = db
+        self._states = states
+        self._index = index
+
+    async def save(self, run: RunPlan, state: AgentState, record: StepRecord) -> AgentState:
+        """The state after the step. Raises LeaseLost, and then nothing was saved."""
+        added = (*record.inputs, *record.messages)
+        assert is_well_formed(added), "a step must leave each tool call with its return"
+        window_version, agent_version = await self._db.write(self._write, run, state, record)
+        after = state.with_messages(*added)
+        for edit in record.edits:
+            after = replace(after, blocks=apply_edit(after.blocks, edit))
+        expected = state.agent_version + (1 if record.edits else 0)
+        after = replace(after, agent_version=agent_version or expected, window_version=window_version)
+        if agent_version != expected or window_version != state.window_version + 1:
+            # Somebody changed the agent or its window meanwhile: the next step must see that.
+            self._states.forget(state.lane)
+            if record.stop_reason is None:
+                versions = Versions(after.agent_version, after.window_version)
+                return await self._states.load(run.actor, state.agent.id, state.conversation_id, versions)
+            return after
+        self._states.keep(after)
+        return after
+
+    def _write(
+        self, connection: Connection, run: RunPlan, state: AgentState, record: StepRecord
+    ) -> tuple[int, int | None]:
+        is_last = record.stop_reason is not None
+        version = repository.advance_lease(connection, state.lane, run.run.id, is_last=is_last)
+        if version is None:
+            raise LeaseLost("Another process took this conversation over; nothing of this step was saved.")
+        organization_id = run.run.organization_id
+        messages.insert_messages(connection, organization_id, record.messages)
+        added = (*record.inputs, *record.messages)
+        position = state.next_position
+        if record.replaces_window:
+            messages.replace_context(connection, state.lane, [each.message.id for each in state.window])
+            position = len(state.window)
+        elif version != state.window_version + 1:
+            position = messages.next_position(connection, state.lane)
+        messages.append_context(connection, state.lane, position, [message.id for message in added])
+        self._index.index(connection, message_documents(added, organization_id))
+        agent_version: int | None = None
+        if record.edits:
+            blocks.apply_edits(connection, run.actor, state.agent.id, record.edits)
+        repository.insert_step(connection, record.step)
+        if record.stop_reason is not None:
+            agent_version = repository.finish_run(
+                connection,
+                run.run,
+                record.stop_reason,
+                ttft_ns=record.ttft_ns,
+                duration_ns=record.duration_ns,
+                tools_used=record.tools_used,
+            )
+        else:
+            agent_version = repository.agent_version(connection, state.agent.id)
+        return version, agent_version
+
+    async def fail(
+        self, run: RunPlan, step: Step, reason: StopReason, error: AppError, _usage: RunUsage
+    ) -> None:
+        """Ends the run without a reply. An input that was never answered is kept, but set aside."""
+
+        def write(connection: Connection) -> None:
+            repository.insert_step(connection, step)
+            self._close(connection, run, reason, f"{error.code}: {error.message}", step.step_ns or 0)
+
+        await self._db.write(write)
+
+    async def abandon(self, run: RunPlan, reason: StopReason, error: str | None, duration_ns: int) -> None:
+        """Ends a run that could not end by itself: cancelled, or broken by an unforeseen error."""
+        await self._db.write(self._close, run, reason, error, duration_ns)
+
+    def _close(
+        self, connection: Connection, run: RunPlan, reason: StopReason, error: str | None, duration_ns: int
+    ) -> None:
+        messages.mark_failed(connection, run.run.id)
+        repository.finish_run(
+            connection, run.run, reason, error=error, ttft_ns=None, duration_ns=duration_ns, tools_used=()
+        )
+        repository.release_lease(connection, run.run.id)

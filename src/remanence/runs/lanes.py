@@ -1,0 +1,59 @@
+"""Turns within one process: each history serves those who want to write to it in order of arrival."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+
+class Ticket:
+    """A place in line, taken without waiting. Use it once."""
+
+    def __init__(self, lanes: "Lanes", lane: str, turn: "asyncio.Future[None] | None") -> None:
+        self._lanes = lanes
+        self._lane = lane
+        self._turn = turn
+
+    @property
+    def must_wait(self) -> bool:
+        return self._turn is not None and not self._turn.done()
+
+    @asynccontextmanager
+    async def held(self) -> AsyncGenerator["Ticket"]:
+        """Keeps the place, and passes the turn on in the end, however it ends."""
+        try:
+            yield self
+        finally:
+            self._lanes.leave(self._lane, self._turn)
+
+    async def wait(self) -> None:
+        if self._turn is not None:
+            await self._turn
+
+
+class Lanes:
+    def __init__(self) -> None:
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        """Those in line behind the one whose turn it is; a lane without an entry is free."""
+
+    def take(self, lane: str) -> Ticket:
+        line = self._waiting.get(lane)
+        if line is None:
+            self._waiting[lane] = deque()
+            return Ticket(self, lane, None)
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        line.append(turn)
+        return Ticket(self, lane, turn)
+
+    def leave(self, lane: str, turn: "asyncio.Future[None] | None") -> None:
+        line = self._waiting[lane]
+        if turn is not None and turn in line:  # it gave up before its turn came
+            line.remove(turn)
+            turn.cancel()
+            return
+        while line:
+            following = line.popleft()
+            if not following.done():
+                following.set_result(None)
+                return
+        del self._waiting[lane]

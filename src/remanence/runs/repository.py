@@ -1,0 +1,366 @@
+"""SQL for runs, steps and leases."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    and_,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
+
+from remanence.core.actor import Actor
+from remanence.core.agent import StopReason
+from remanence.core.llm import Usage
+from remanence.core.page import Page
+from remanence.core.run import Run, Step, status_after
+from remanence.db.paging import fetch_page
+from remanence.db.tables import AgentRow, LeaseRow, RunRow, StepRow
+from remanence.errors import NotFound
+from remanence.kit.clock import utc_now
+from remanence.kit.ids import AgentId, RunId
+from remanence.messages import repository as messages
+from remanence.runs.queries import RunQuery, StepQuery
+
+LEASE_S = 15
+"""How long a process may be silent before others take its work over."""
+
+_RUN = [c for c in RunRow.__table__.columns if c.name not in ("lane", "alive_until", "worker")]
+_STEP = list(StepRow.__table__.columns)
+_RUN_FIELDS = set(Run.model_fields) - {"metadata"}
+_USAGE_FIELDS = (
+    "prompt_tokens",
+    "completion_tokens",
+    "total_tokens",
+    "cached_input_tokens",
+    "cache_write_tokens",
+    "reasoning_tokens",
+)
+_STEP_FIELDS = set(Step.model_fields) - {"usage", "tags"}
+_OPEN = ("created", "running")
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """The lease is ours; these are the versions of what we may now work on."""
+
+    agent_version: int
+    window_version: int
+
+
+# Leases
+
+
+def try_start(connection: Connection, run: Run, worker: str, *, is_new: bool) -> Grant | None:
+    """Takes the lease for this run if it is its turn, and records the run either way.
+
+    A new run is stored, running or waiting; one that waits is only looked at again. Raises NotFound.
+    """
+    now = utc_now()
+    row = connection.execute(
+        select(
+            AgentRow.state_version,
+            LeaseRow.window_version,
+            LeaseRow.holder,
+            LeaseRow.expires_at,
+            _older_waiting(run, now).label("must_wait"),
+        )
+        .join(LeaseRow, LeaseRow.lane == run.lane)
+        .where(
+            AgentRow.id == run.agent_id,
+            AgentRow.organization_id == run.organization_id,
+            AgentRow.is_deleted.is_(False),
+        )
+        .with_for_update(of=LeaseRow)
+    ).first()
+    if row is None:
+        raise NotFound(f"There is no agent {run.agent_id}.")
+    is_held = row.holder is not None and row.expires_at is not None and row.expires_at > now
+    if is_held or row.must_wait:
+        if is_new:
+            _insert_run(connection, run, worker, "created", now)
+        return None
+    if row.holder is not None:
+        end_dead_run(connection, RunId(row.holder))
+    connection.execute(
+        update(LeaseRow)
+        .where(LeaseRow.lane == run.lane)
+        .values(holder=run.id, expires_at=now + timedelta(seconds=LEASE_S))
+    )
+    if is_new:
+        _insert_run(connection, run, worker, "running", now)
+    else:
+        connection.execute(update(RunRow).where(RunRow.id == run.id).values(status="running"))
+    return Grant(row.state_version, row.window_version)
+
+
+def enqueue(connection: Connection, run: Run, worker: str) -> None:
+    """Puts a run on record that has to wait for others of this process."""
+    _insert_run(connection, run, worker, "created", utc_now())
+
+
+def advance_lease(connection: Connection, lane: str, run_id: RunId, *, is_last: bool) -> int | None:
+    """Renews the lease for a step about to be saved, or gives it back with the last one.
+
+    The new version of the window, or None if the lease is no longer ours.
+    """
+    values: dict[str, Any] = {"window_version": LeaseRow.window_version + 1}
+    if is_last:
+        values |= {"holder": None, "expires_at": None}
+    else:
+        values["expires_at"] = utc_now() + timedelta(seconds=LEASE_S)
+    return connection.execute(
+        update(LeaseRow)
+        .where(LeaseRow.lane == lane, LeaseRow.holder == run_id)
+        .values(**values)
+        .returning(LeaseRow.window_version)
+    ).scalar_one_or_none()
+
+
+def release_lease(connection: Connection, run_id: RunId) -> None:
+    connection.execute(update(LeaseRow).where(LeaseRow.holder == run_id).values(holder=None, expires_at=None))
+
+
+def renew(connection: Connection, run_ids: Sequence[RunId]) -> None:
+    """Says that these runs, waiting or working, are in good hands."""
+    until = utc_now() + timedelta(seconds=LEASE_S)
+    connection.execute(update(LeaseRow).where(LeaseRow.holder.in_(run_ids)).values(expires_at=until))
+    connection.execute(update(RunRow).where(RunRow.id.in_(run_ids)).values(alive_until=until))
+
+
+def list_abandoned(connection: Connection) -> list[tuple[RunId, str | None, bool]]:
+    """Open runs, the process that had each, and whether its time is up."""
+    now = utc_now()
+    rows = connection.execute(
+        select(RunRow.id, RunRow.worker, RunRow.alive_until).where(RunRow.status.in_(_OPEN))
+    )
+    return [(RunId(row.id), row.worker, row.alive_until is None or row.alive_until < now) for row in rows]
+
+
+def end_dead_run(connection: Connection, run_id: RunId) -> None:
+    """Its process died. What it had saved stands; an input that was never answered is set aside."""
+    changed = connection.execute(
+        update(RunRow)
+        .where(RunRow.id == run_id, RunRow.status.in_(_OPEN))
+        .values(
+            status="failed",
+            stop_reason="error",
+            completed_at=utc_now(),
+            metadata_={"error": "The server stopped while this run was under way."},
+        )
+    )
+    if changed.rowcount:
+        messages.mark_failed(connection, run_id)
+        release_lease(connection, run_id)
+
+
+# Runs
+
+
+def finish_run(
+    connection: Connection,
+    run: Run,
+    stop_reason: StopReason,
+    *,
+    error: str | None = None,
+    ttft_ns: int | None,
+    duration_ns: int,
+    tools_used: Sequence[str],
+) -> int | None:
+    """Closes the run and notes it on the agent; the version of the agent's state, if it is still there."""
+    now = utc_now()
+    metadata = (run.metadata or {}) | ({"error": error} if error else {})
+    connection.execute(
+        update(RunRow)
+        .where(RunRow.id == run.id)
+        .values(
+            status=status_after(stop_reason),
+            stop_reason=stop_reason,
+            completed_at=now,
+            metadata_=metadata,
+            ttft_ns=ttft_ns,
+            total_duration_ns=duration_ns,
+            tools_used=list(tools_used) or None,
+        )
+    )
+    return connection.execute(
+        update(AgentRow)
+        .where(AgentRow.id == run.agent_id, AgentRow.is_deleted.is_(False))
+        .values(
+            last_run_completion=now,
+            last_run_duration_ms=duration_ns // 1_000_000,
+            last_stop_reason=stop_reason,
+            updated_at=AgentRow.updated_at,
+        )
+        .returning(AgentRow.state_version)
+    ).scalar_one_or_none()
+
+
+def agent_version(connection: Connection, agent_id: AgentId) -> int | None:
+    return connection.scalar(
+        select(AgentRow.state_version).where(AgentRow.id == agent_id, AgentRow.is_deleted.is_(False))
+    )
+
+
+def get_run(connection: Connection, actor: Actor, run_id: str) -> Run:
+    """Raises NotFound."""
+    row = connection.execute(
+        select(*_RUN).where(RunRow.organization_id == actor.organization_id, RunRow.id == run_id)
+    ).first()
+    if row is None:
+        raise NotFound(f"There is no run {run_id}.")
+    return _run_from(row)
+
+
+def list_runs(connection: Connection, actor: Actor, query: RunQuery, page: Page) -> list[Run]:
+    conditions: list[ColumnElement[bool]] = [RunRow.organization_id == actor.organization_id]
+    if query.agent_ids:
+        conditions.append(RunRow.agent_id.in_(query.agent_ids))
+    if query.statuses:
+        conditions.append(RunRow.status.in_(query.statuses))
+    if query.background is not None:
+        conditions.append(RunRow.background.is_(query.background))
+    if query.stop_reason is not None:
+        conditions.append(RunRow.stop_reason == query.stop_reason)
+    if query.conversation_id is not None:
+        conditions.append(RunRow.conversation_id == query.conversation_id)
+    rows = fetch_page(
+        connection,
+        select(*_RUN).where(*conditions),
+        page,
+        key=RunRow.created_at,
+        id_column=RunRow.id,
+        scope=conditions[:1],
+    )
+    return [_run_from(row) for row in rows]
+
+
+def delete_run(connection: Connection, actor: Actor, run_id: str) -> None:
+    """The record goes; the messages stay. Raises NotFound."""
+    get_run(connection, actor, run_id)
+    connection.execute(delete(RunRow).where(RunRow.id == run_id))
+
+
+def run_usage(connection: Connection, run_id: RunId) -> Usage:
+    sums = [func.coalesce(func.sum(getattr(StepRow, name)), 0).label(name) for name in _USAGE_FIELDS]
+    row = connection.execute(select(*sums).where(StepRow.run_id == run_id)).one()
+    return Usage(**{name: int(getattr(row, name)) for name in _USAGE_FIELDS})
+
+
+def count_steps(connection: Connection, run_id: RunId) -> int:
+    return connection.scalar(select(func.count(StepRow.id)).where(StepRow.run_id == run_id)) or 0
+
+
+# Steps
+
+
+def insert_step(connection: Connection, step: Step) -> None:
+    usage = step.usage
+    values = {name: getattr(step, name) for name in _STEP_FIELDS}
+    values |= {name: getattr(usage, name) if usage else None for name in _USAGE_FIELDS}
+    connection.execute(insert(StepRow).values(**values, tags=list(step.tags) or None))
+
+
+def get_step(connection: Connection, actor: Actor, step_id: str) -> Step:
+    """Raises NotFound."""
+    row = connection.execute(
+        select(*_STEP).where(StepRow.organization_id == actor.organization_id, StepRow.id == step_id)
+    ).first()
+    if row is None:
+        raise NotFound(f"There is no step {step_id}.")
+    return _step_from(row)
+
+
+def list_steps(connection: Connection, actor: Actor, query: StepQuery, page: Page) -> list[Step]:
+    conditions: list[ColumnElement[bool]] = [StepRow.organization_id == actor.organization_id]
+    for column, value in (
+        (StepRow.run_id, query.run_id),
+        (StepRow.agent_id, query.agent_id),
+        (StepRow.feedback, query.feedback),
+        (StepRow.project_id, query.project_id),
+    ):
+        if value is not None:
+            conditions.append(column == value)
+    if query.model is not None:
+        conditions.append(or_(StepRow.model == query.model, StepRow.model_handle == query.model))
+    if query.has_feedback is not None:
+        conditions.append(StepRow.feedback.is_not(None) if query.has_feedback else StepRow.feedback.is_(None))
+    if query.start is not None:
+        conditions.append(StepRow.created_at >= query.start)
+    if query.end is not None:
+        conditions.append(StepRow.created_at <= query.end)
+    rows = fetch_page(
+        connection,
+        select(*_STEP).where(*conditions),
+        page,
+        key=StepRow.created_at,
+        id_column=StepRow.id,
+        scope=conditions[:1],
+    )
+    steps = [_step_from(row) for row in rows]
+    return [step for step in steps if not query.tags or set(query.tags) <= set(step.tags)]
+
+
+def set_feedback(
+    connection: Connection, actor: Actor, step_id: str, feedback: str | None, tags: Sequence[str] | None
+) -> Step:
+    get_step(connection, actor, step_id)
+    values: dict[str, Any] = {"feedback": feedback}
+    if tags is not None:
+        values["tags"] = list(tags)
+    connection.execute(update(StepRow).where(StepRow.id == step_id).values(**values))
+    return get_step(connection, actor, step_id)
+
+
+# Rows
+
+
+def _insert_run(connection: Connection, run: Run, worker: str, status: str, now: datetime) -> None:
+    values = {name: getattr(run, name) for name in _RUN_FIELDS}
+    values |= {
+        "status": status,
+        "metadata_": run.metadata,
+        "lane": run.lane,
+        "worker": worker,
+        "alive_until": now + timedelta(seconds=LEASE_S),
+        "tools_used": None,
+    }
+    connection.execute(insert(RunRow).values(**values))
+
+
+def _older_waiting(run: Run, now: datetime) -> ColumnElement[bool]:
+    """Whether somebody who came earlier still waits for this history, in a live process."""
+    earlier: Select[Any] = select(RunRow.id).where(
+        RunRow.lane == run.lane,
+        RunRow.status == "created",
+        RunRow.alive_until > now,
+        or_(
+            RunRow.created_at < run.created_at,
+            and_(RunRow.created_at == run.created_at, RunRow.id < run.id),
+        ),
+    )
+    return earlier.exists()
+
+
+def _run_from(row: Row[Any]) -> Run:
+    fields = {name: getattr(row, name) for name in _RUN_FIELDS}
+    return Run.model_validate(fields | {"metadata": row.metadata_})
+
+
+def _step_from(row: Row[Any]) -> Step:
+    fields: dict[str, Any] = {name: getattr(row, name) for name in _STEP_FIELDS}
+    usage = Usage(**{name: getattr(row, name) for name in _USAGE_FIELDS})
+    has_usage = row.total_tokens is not None
+    return Step.model_validate(
+        fields | {"usage": usage if has_usage else None, "tags": tuple(row.tags or ())}
+    )

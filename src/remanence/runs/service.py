@@ -1,0 +1,169 @@
+"""Sending a message: who is spoken to, with what, and in whose turn."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+
+from remanence.agents import repository as agents
+from remanence.agents.state import StateStore, load_state
+from remanence.core.actor import Actor
+from remanence.core.agent import Agent, AgentState
+from remanence.core.context import compile_request
+from remanence.core.event import Event
+from remanence.core.llm import Delta, InContext, LLMConfig, ModelRequest
+from remanence.core.profile import profile_of
+from remanence.core.rules import plan_step
+from remanence.core.run import Run
+from remanence.db.database import Database
+from remanence.errors import Invalid
+from remanence.kit.clock import utc_now
+from remanence.kit.ids import AgentId, new_run_id, new_step_id
+from remanence.kit.json import JsonObject
+from remanence.llm.catalogue import Catalogue
+from remanence.llm.registry import AdapterRegistry
+from remanence.messages.images import ImageFetcher
+from remanence.messages.schemas import View
+from remanence.messages.sending import SendRequest, to_messages
+from remanence.runs.attempt import LeaseAttempt
+from remanence.runs.checkpoint import Checkpoint
+from remanence.runs.loop import run_agent
+from remanence.runs.plan import LoopDoors, RunPlan
+from remanence.runs.supervisor import Channel, Supervisor
+from remanence.tools.executor import ToolExecutor
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A run on its way: what it says, and how this client sees it."""
+
+    run: Run
+    view: View
+    channel: Channel
+    task: "asyncio.Task[None]"
+
+
+class RunService:
+    def __init__(
+        self,
+        db: Database,
+        states: StateStore,
+        catalogue: Catalogue,
+        adapters: AdapterRegistry,
+        executor: ToolExecutor,
+        checkpoint: Checkpoint,
+        supervisor: Supervisor,
+        images: ImageFetcher,
+    ) -> None:
+        self._db = db
+        self._states = states
+        self._catalogue = catalogue
+        self._adapters = adapters
+        self._supervisor = supervisor
+        self._images = images
+        self._executor = executor
+        self._checkpoint = checkpoint
+
+    async def send(self, actor: Actor, agent_id: str, request: SendRequest, *, run_type: str) -> Sent:
+        """Starts a run as soon as its turn comes. Raises NotFound, Invalid, BadArgument."""
+        inputs = request.inputs()
+        if not inputs:
+            raise Invalid("`messages` is empty: say something to the agent.")
+        agent = self._states.find_agent(actor, agent_id) or await self._db.read(
+            agents.get_agent, actor, agent_id
+        )
+        override = await self._override(agent, request)
+        inputs = await self._images.embed(inputs)
+        now = utc_now()
+        run = Run(
+            id=new_run_id(),
+            organization_id=actor.organization_id,
+            agent_id=agent.id,
+            status="created",
+            background=request.background,
+            created_at=now,
+            metadata={"run_type": run_type},
+            request_config={
+                "use_assistant_message": request.use_assistant_message,
+                "assistant_message_tool_name": request.assistant_message_tool_name,
+                "assistant_message_tool_kwarg": request.assistant_message_tool_kwarg,
+                "include_return_message_types": request.include_return_message_types,
+            },
+        )
+        step_id = new_step_id()
+        stored = to_messages(
+            inputs, agent_id=agent.id, conversation_id=None, run_id=run.id, step_id=step_id, start=now
+        )
+        plan = RunPlan(
+            actor=actor,
+            run=run,
+            inputs=stored,
+            first_step_id=step_id,
+            max_steps=request.max_steps,
+            override_config=override,
+            override_system=request.override_system,
+        )
+        view = View(
+            reply=profile_of(agent.agent_type).reply,
+            use_assistant_message=request.use_assistant_message,
+            speaking_tool=request.assistant_message_tool_name,
+            speaking_argument=request.assistant_message_tool_kwarg,
+        )
+        attempt = LeaseAttempt(self._db, plan)
+
+        def loop() -> AsyncIterator[Event]:
+            return run_agent(replace(plan, inputs=attempt.inputs), self._doors(attempt))
+
+        channel, task = await self._supervisor.launch(plan, attempt, loop)
+        return Sent(run, view, channel, task)
+
+    async def preview(self, actor: Actor, agent_id: str, request: SendRequest) -> JsonObject:
+        """The request that the model would receive; nothing is stored and nobody is asked."""
+        state = await self._db.read(load_state, actor, AgentId(agent_id), None, 0)
+        inputs = to_messages(
+            await self._images.embed(request.inputs()),
+            agent_id=state.agent.id,
+            conversation_id=None,
+            run_id=new_run_id(),
+            step_id=new_step_id(),
+            start=utc_now(),
+        )
+        profile = profile_of(state.agent.agent_type)
+        names = [tool.name for tool in state.tools]
+        plan = plan_step(state.agent.tool_rules, (), names, reply=profile.reply)
+        compiled = compile_request(
+            state,
+            plan,
+            unsaved=[InContext(message) for message in inputs],
+            override_config=await self._override(state.agent, request),
+            override_system=request.override_system,
+        )
+        return self._adapters.adapter_for(compiled.config).payload(compiled)
+
+    async def _override(self, agent: Agent, request: SendRequest) -> LLMConfig | None:
+        """The model of this request alone; the agent's window and habits are kept."""
+        if request.override_model is None:
+            return None
+        config = await self._catalogue.resolve_llm(request.override_model)
+        return config.model_copy(
+            update={
+                "context_window": agent.llm_config.context_window,
+                "put_inner_thoughts_in_kwargs": agent.llm_config.put_inner_thoughts_in_kwargs,
+            }
+        )
+
+    def _doors(self, attempt: LeaseAttempt) -> LoopDoors:
+        async def load(plan: RunPlan) -> AgentState:
+            return await self._states.load(
+                plan.actor, plan.run.agent_id, plan.run.conversation_id, attempt.versions
+            )
+
+        return LoopDoors(
+            load=load,
+            stream=self._stream,
+            execute=self._executor.execute,
+            checkpoint=self._checkpoint.save,
+            fail=self._checkpoint.fail,
+        )
+
+    def _stream(self, request: ModelRequest) -> AsyncIterator[Sequence[Delta]]:
+        return self._adapters.adapter_for(request.config).stream(request)

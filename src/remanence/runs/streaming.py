@@ -1,0 +1,41 @@
+"""A run's events as a stream of bytes, with pings while nothing happens."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
+from remanence.core.event import RunFinished
+from remanence.messages.frames import StreamMode, Translator, ping_frame
+from remanence.runs.service import Sent
+
+PING_S = 20.0
+
+
+async def stream_frames(
+    sent: Sent,
+    *,
+    mode: StreamMode,
+    wanted_types: Sequence[str] | None,
+    has_pings: bool,
+    ping_s: float = PING_S,
+) -> AsyncIterator[bytes]:
+    """Frames until the run is over. A reader that leaves takes the run along."""
+    translator = Translator(sent.run.id, sent.view, mode=mode, wanted_types=wanted_types)
+    if has_pings:
+        yield ping_frame(sent.run.id).numbered(None)
+    is_over = False
+    try:
+        while not is_over:
+            try:
+                async with asyncio.timeout(ping_s if has_pings else None):
+                    events = await sent.channel.next_batch()
+            except TimeoutError:
+                yield ping_frame(sent.run.id).numbered(None)
+                continue
+            is_over = any(isinstance(event, RunFinished) for event in events)
+            frames = [frame.numbered(None) for event in events for frame in translator.frames(event)]
+            if frames:
+                # What arrived together is written together.
+                yield b"".join(frames)
+    finally:
+        if not is_over:
+            sent.task.cancel()

@@ -1,0 +1,198 @@
+"""Owns the tasks that run agents: their turn, their lease, their end, and whoever listens.
+
+One loop per run, one run per history at a time. Where the loop cannot say how it ended, the
+supervisor does, so that every reader sees a last event and every lease is given back.
+"""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from remanence.core.event import Event, RunFinished, RunUsage
+from remanence.db.database import Database
+from remanence.errors import AppError, LeaseLost
+from remanence.kit.ids import RunId
+from remanence.kit.worker import is_surely_gone
+from remanence.runs import repository
+from remanence.runs.checkpoint import Checkpoint
+from remanence.runs.lanes import Lanes, Ticket
+from remanence.runs.plan import RunPlan
+
+log = logging.getLogger(__name__)
+
+_RENEW_S = repository.LEASE_S / 3
+_POLL_S = 0.05
+"""How often the first in line asks again for a lease that another process holds."""
+
+
+@dataclass(slots=True)
+class Channel:
+    """What a run says, for one reader. The writer never waits for it."""
+
+    _events: list[Event] = field(default_factory=list[Event])
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def put(self, event: Event) -> None:
+        self._events.append(event)
+        self._news.set()
+
+    async def next_batch(self) -> list[Event]:
+        """All that has gathered, once there is something. The last event of all is `RunFinished`."""
+        await self._news.wait()
+        self._news.clear()
+        events, self._events = self._events, []
+        return events
+
+
+class Attempt(Protocol):
+    """The way of one run to its lease."""
+
+    async def enqueue(self) -> None:
+        """Puts the run and its input on record as waiting."""
+        ...
+
+    async def start(self) -> bool:
+        """Tries for the lease; records the run if it is not on record yet."""
+        ...
+
+
+Loop = Callable[[], AsyncIterator[Event]]
+
+
+class Supervisor:
+    def __init__(self, db: Database, checkpoint: Checkpoint) -> None:
+        self._db = db
+        self._checkpoint = checkpoint
+        self._lanes = Lanes()
+        self._runs: set[RunId] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._keeper: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._keeper = asyncio.create_task(self._keep())
+
+    async def stop(self, timeout_s: float = 25) -> None:
+        """Lets what is running come to its end; what takes too long is cancelled cleanly."""
+        if self._tasks:
+            _, late = await asyncio.wait(self._tasks, timeout=timeout_s)
+            for task in late:
+                task.cancel()
+            if late:
+                await asyncio.wait(late, timeout=5)
+        if self._keeper is not None:
+            self._keeper.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._keeper
+
+    async def launch(self, plan: RunPlan, attempt: Attempt, loop: Loop) -> tuple[Channel, asyncio.Task[None]]:
+        """Returns once the input is on disk. Raises what keeps the run from being recorded."""
+        channel = Channel()
+        recorded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        ticket = self._lanes.take(plan.run.lane)
+        task = asyncio.create_task(self._supervise(plan, ticket, attempt, loop, channel, recorded))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        # A client that leaves now must not tear a half-made record apart.
+        await asyncio.shield(recorded)
+        return channel, task
+
+    async def _supervise(
+        self,
+        plan: RunPlan,
+        ticket: Ticket,
+        attempt: Attempt,
+        loop: Loop,
+        channel: Channel,
+        recorded: "asyncio.Future[None]",
+    ) -> None:
+        self._runs.add(plan.run.id)
+        try:
+            async with ticket.held():
+                if not await self._await_turn(plan, ticket, attempt, recorded):
+                    return
+                await self._run(plan, loop, channel)
+        finally:
+            self._runs.discard(plan.run.id)
+
+    async def _await_turn(
+        self, plan: RunPlan, ticket: Ticket, attempt: Attempt, recorded: "asyncio.Future[None]"
+    ) -> bool:
+        try:
+            if ticket.must_wait:
+                await attempt.enqueue()
+                _settle(recorded)
+                await ticket.wait()
+            is_ours = await attempt.start()
+            _settle(recorded)
+            while not is_ours:
+                await asyncio.sleep(_POLL_S)
+                is_ours = await attempt.start()
+        except BaseException as error:
+            if not recorded.done():
+                if isinstance(error, asyncio.CancelledError):
+                    recorded.cancel()
+                else:
+                    recorded.set_exception(error)
+                    return False
+            await asyncio.shield(self._checkpoint.abandon(plan, "cancelled", None, 0))
+            raise
+        return True
+
+    async def _run(self, plan: RunPlan, loop: Loop, channel: Channel) -> None:
+        began_ns = time.perf_counter_ns()
+        is_finished = False
+        try:
+            async for event in loop():
+                is_finished = isinstance(event, RunFinished)
+                channel.put(event)
+        except LeaseLost as error:
+            log.warning("run %s lost its lease", plan.run.id)
+            channel.put(RunFinished("error", RunUsage(), error))
+        except AppError as error:
+            await self._close(plan, channel, began_ns, error)
+        except asyncio.CancelledError:
+            if not is_finished:
+                duration = time.perf_counter_ns() - began_ns
+                await asyncio.shield(self._checkpoint.abandon(plan, "cancelled", None, duration))
+                channel.put(RunFinished("cancelled", RunUsage()))
+            raise
+        except Exception:
+            log.exception("run %s broke", plan.run.id)
+            unforeseen = AppError(f"The run broke inside the server; the log has more under {plan.run.id}.")
+            await self._close(plan, channel, began_ns, unforeseen)
+
+    async def _close(self, plan: RunPlan, channel: Channel, began_ns: int, error: AppError) -> None:
+        duration = time.perf_counter_ns() - began_ns
+        try:
+            await self._checkpoint.abandon(plan, "error", f"{error.code}: {error.message}", duration)
+        except Exception:
+            log.exception("run %s could not be closed; its lease will lapse", plan.run.id)
+        channel.put(RunFinished("error", RunUsage(), error))
+
+    async def _keep(self) -> None:
+        """Renews what this process has, and ends what dead processes left."""
+        while True:
+            try:
+                await self.sweep()
+                if self._runs:
+                    await self._db.write(repository.renew, list(self._runs))
+            except Exception:
+                log.exception("could not renew leases; trying again")
+            await asyncio.sleep(_RENEW_S)
+
+    async def sweep(self) -> None:
+        for run_id, worker, has_lapsed in await self._db.read(repository.list_abandoned):
+            if run_id in self._runs:
+                continue
+            if has_lapsed or (worker is not None and is_surely_gone(worker)):
+                log.info("ending run %s, whose process is gone", run_id)
+                await self._db.write(repository.end_dead_run, run_id)
+
+
+def _settle(future: "asyncio.Future[None]") -> None:
+    if not future.done():
+        future.set_result(None)

@@ -1,0 +1,97 @@
+"""Runs tool calls. A failure is a result that the model can read, not an exception."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from remanence.core.actor import Actor
+from remanence.core.agent import Agent
+from remanence.core.arguments import check_arguments, coerce_arguments
+from remanence.core.block import Block, BlockEdit
+from remanence.core.context import parameters_of
+from remanence.core.tool import Tool
+from remanence.kit.clock import utc_now
+from remanence.kit.ids import ConversationId
+from remanence.kit.json import JsonObject
+from remanence.tools.builtin.memory import run_memory_tool
+from remanence.tools.builtin.outcome import ToolFailure
+from remanence.tools.builtin.spelling import canonical_arguments
+from remanence.tools.recall import ConversationSearch
+
+log = logging.getLogger(__name__)
+
+SPEAKING_TOOL = "send_message"
+SENT = "Sent."
+_MEMORY_TYPES = {"letta_memory_core", "letta_sleeptime_core"}
+_NEVER_CUT = {"conversation_search", "archival_memory_search"}
+"""They bound their own answers, and half a JSON text is no use."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What a call may know of the agent that makes it."""
+
+    actor: Actor
+    agent: Agent
+    blocks: tuple[Block, ...]
+    conversation_id: ConversationId | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    text: str
+    succeeded: bool
+    edits: Sequence[BlockEdit] = ()
+    stdout: tuple[str, ...] | None = None
+    stderr: tuple[str, ...] | None = None
+
+
+class ToolExecutor:
+    def __init__(self, conversation: ConversationSearch) -> None:
+        self._conversation = conversation
+
+    async def execute(self, tool: Tool, args: JsonObject, context: ToolContext) -> ToolResult:
+        args = canonical_arguments(tool.name, args) if tool.tool_type != "custom" else args
+        parameters = parameters_of(tool)
+        args = coerce_arguments(args, parameters)
+        fault = check_arguments(args, parameters)
+        if fault is not None:
+            return ToolResult(fault, succeeded=False)
+        try:
+            return _cut(tool, await self._run(tool, args, context))
+        except ToolFailure as failure:
+            return ToolResult(failure.text, succeeded=False)
+        except Exception:
+            log.exception("tool %s failed", tool.name)
+            return ToolResult(f"{tool.name} failed inside the server. Go on without it.", succeeded=False)
+
+    async def _run(self, tool: Tool, args: JsonObject, context: ToolContext) -> ToolResult:
+        if tool.tool_type in _MEMORY_TYPES:
+            outcome = run_memory_tool(tool.name, args, context.blocks, context.agent.organization_id)
+            return ToolResult(outcome.text, succeeded=True, edits=outcome.edits)
+        if tool.name == SPEAKING_TOOL:
+            return ToolResult(SENT, succeeded=True)
+        if tool.name == "conversation_search":
+            text = await self._conversation.run(
+                args,
+                actor=context.actor,
+                agent=context.agent,
+                conversation_id=context.conversation_id,
+                now=utc_now(),
+            )
+            return ToolResult(text, succeeded=True)
+        raise ToolFailure(f"{tool.name} cannot be run on this server.")
+
+
+def _cut(tool: Tool, result: ToolResult) -> ToolResult:
+    excess = len(result.text) - tool.return_char_limit
+    if excess <= 0 or tool.name in _NEVER_CUT:
+        return result
+    note = f"\n[The rest, {excess} characters, was cut off.]"
+    return ToolResult(
+        result.text[: tool.return_char_limit] + note,
+        result.succeeded,
+        result.edits,
+        result.stdout,
+        result.stderr,
+    )
