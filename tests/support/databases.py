@@ -69,11 +69,12 @@ class PostgresDatabases:
         return self._at(self._create(self._template))
 
     def close(self) -> None:
-        for name in self._names:
-            self._admin(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
         if self._server is not None:
             self._server.cleanup()
             shutil.rmtree(self._folder, ignore_errors=True)
+            return
+        for name in self._names:
+            self._admin(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
 
     def _create(self, template: str | None) -> str:
         name = f"test_{uuid4().hex}"
