@@ -62,11 +62,21 @@ class PostgresDatabases:
             url = make_url(self._server.get_uri()).set(drivername="postgresql+asyncpg")
         self._url = url
         self._names: list[str] = []
+        if self._server is not None:
+            # Nothing here outlives the session, so nothing waits for the disk. It would: each test has a
+            # database of its own, and the server writes them all out when it stops.
+            for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+                self._admin(f"ALTER SYSTEM SET {setting} = off")
+            self._admin("SELECT pg_reload_conf()")
         self._template = self._create(None)
         run_apart(lambda: migrate(self._at(self._template)))
 
     def fresh(self) -> str:
         return self._at(self._create(self._template))
+
+    def empty(self) -> str:
+        """One that was never migrated."""
+        return self._at(self._create(None))
 
     def close(self) -> None:
         if self._server is not None:
