@@ -18,6 +18,7 @@ def compile_request(
     plan: StepPlan,
     *,
     unsaved: Sequence[InContext] = (),
+    client_tools: Sequence[ToolSpec] = (),
     override_config: LLMConfig | None = None,
     override_system: str | None = None,
 ) -> ModelRequest:
@@ -30,11 +31,19 @@ def compile_request(
     if override_system is not None and window:
         head = window[0].message.model_copy(update={"content": text_parts(override_system)})
         window = (InContext(head), *window[1:])
+    client_names = {spec.name for spec in client_tools}
     thinks_in_arguments = not is_native and bool(config.put_inner_thoughts_in_kwargs)
     return ModelRequest(
         config=config,
         messages=(*window, *unsaved),
-        tools=tool_specs(state, plan.allowed, thinks_in_arguments=thinks_in_arguments),
+        tools=(
+            *tool_specs(
+                state,
+                [name for name in plan.allowed if name not in client_names],
+                thinks_in_arguments=thinks_in_arguments,
+            ),
+            *(spec for spec in client_tools if spec.name in plan.allowed),
+        ),
         tool_choice="required" if plan.must_call else "auto",
         forced_tool=plan.forced_tool,
         parallel_tool_calls=is_native and allows_in_parallel(state),

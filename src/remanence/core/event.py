@@ -47,6 +47,8 @@ class Streamed:
     message_id: MessageId
     at: datetime
     deltas: Sequence[Delta]
+    gates: frozenset[str] = frozenset()
+    """The tools whose calls somebody else must answer."""
 
 
 @dataclass(slots=True)

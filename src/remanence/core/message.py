@@ -81,6 +81,8 @@ class ToolCall(Frozen):
     name: str
     arguments: str
     """JSON text, as the model wrote it."""
+    gate: Literal["approval", "client"] | None = None
+    """Who must answer before the call has a result: a person, or the client that runs the tool."""
 
 
 class ToolReturn(Frozen):
@@ -134,11 +136,7 @@ def text_parts(text: str) -> tuple[Part, ...]:
     return (TextPart(text=text),)
 
 
-def open_calls(history: Sequence[Message]) -> tuple[ToolCall, ...]:
-    """The calls of the last message that has any, if nothing after it answers them."""
-    for index in range(len(history) - 1, -1, -1):
-        message = history[index]
-        if message.tool_calls:
-            answered = {each.tool_call_id for later in history[index + 1 :] for each in later.tool_returns}
-            return tuple(call for call in message.tool_calls if call.id not in answered)
-    return ()
+def pending_request(history: Sequence[Message]) -> Message | None:
+    """The request at the end of a history that somebody has yet to answer."""
+    last = history[-1] if history else None
+    return last if last is not None and last.role == "approval" and last.tool_calls else None

@@ -66,6 +66,15 @@ def is_id(text: str, prefix: str) -> bool:
     return re.match(id_pattern(prefix), text) is not None
 
 
+def id_before(message_id: MessageId) -> MessageId:
+    """The id one below: a request for approval has it, beside the message it is a part of."""
+    return MessageId(f"message-{UUID(int=UUID(message_id[-36:]).int - 1)}")
+
+
+def id_after(message_id: MessageId) -> MessageId:
+    return MessageId(f"message-{UUID(int=UUID(message_id[-36:]).int + 1)}")
+
+
 def derive_otid(message_id: MessageId, index: int) -> str:
     """The otid of the index-th typed message of a stored one: its uuid with the lowest 7 bits replaced."""
     value = UUID(message_id[-36:]).int

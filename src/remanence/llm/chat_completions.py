@@ -1,6 +1,6 @@
 """The adapter for OpenAI Chat Completions, the format that most vendors and local servers speak."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import partial
 
 from remanence.core.llm import Delta, ModelRequest
@@ -39,7 +39,7 @@ class ChatCompletions:
     def payload(self, request: ModelRequest) -> JsonObject:
         return json.decode(self._body(request))
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[Sequence[Delta]]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[Delta]]:
         return self._transport.stream(
             self._endpoint, self._body(request), partial(_make_reader, self._provider)
         )

@@ -6,7 +6,7 @@ Knows no provider's format: a `ReplyReader` turns bytes into deltas.
 import asyncio
 import io
 import random
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.request import getproxies, proxy_bypass
@@ -116,7 +116,7 @@ class Transport:
 
     async def stream(
         self, endpoint: Endpoint, body: bytes, make_reader: Callable[[Mapping[str, str]], ReplyReader]
-    ) -> AsyncIterator[Sequence[Delta]]:
+    ) -> AsyncGenerator[Sequence[Delta]]:
         """Posts a request and reads its answer; tries again as long as no delta was given.
 
         Closing the iterator closes the connection at once. Raises `ProviderError`.

@@ -17,8 +17,8 @@ from remanence.core.llm import Delta, Finished, ReasoningDelta, TextDelta, ToolC
 from remanence.errors import AppError, ContextOverflow, EmptyReply, ProviderError, RateLimited
 from remanence.kit import json
 from remanence.kit.clock import utc_now
-from remanence.kit.ids import MessageId, RunId, derive_otid
-from remanence.messages.schemas import Body, View, keep_types, typed_messages, wire_date
+from remanence.kit.ids import MessageId, RunId, derive_otid, id_before
+from remanence.messages.schemas import Body, View, is_answer, keep_types, typed_messages, wire_date
 
 _SEQ = b'"seq_id":null'
 _THINKING = "thinking"
@@ -114,6 +114,7 @@ class _CallView:
     id: str
     name: str = ""
     is_speech: bool = False
+    is_gated: bool = False
     arguments: ArgumentStream | None = None
 
 
@@ -127,6 +128,7 @@ class _Progress:
     segment: _Segment | None = None
     next_index: int = 0
     calls: dict[int, _CallView] = field(default_factory=dict[int, _CallView])
+    gates: frozenset[str] = frozenset()
 
 
 class Translator:
@@ -153,12 +155,15 @@ class Translator:
                 assert_never(event)
 
     def _saved(self, event: StepSaved) -> list[Frame]:
-        streamed = self._progress.message_id if self._progress is not None else None
+        progress = self._progress
+        streamed = (
+            {progress.message_id, id_before(progress.message_id)} if progress is not None else set[str]()
+        )
         self._progress = None
         bodies = [
             body
             for message in event.messages
-            if message.role != "user" and message.id != streamed
+            if message.role != "user" and not is_answer(message) and message.id not in streamed
             for body in typed_messages(message, self._view)
         ]
         return [frame_of(body) for body in keep_types(bodies, self._wanted)]
@@ -185,6 +190,7 @@ class Translator:
         if progress is None or progress.message_id != event.message_id:
             progress = self._progress = _Progress(event.message_id, event.step_id, event.at)
         frames: list[Frame] = []
+        progress.gates = event.gates
         for delta in event.deltas:
             self._add(progress, delta, frames)
         return frames
@@ -221,15 +227,16 @@ class Translator:
         if delta.name and not call.name:
             call.name = delta.name
             call.is_speech = self._view.shows_speech and call.name == self._view.speaking_tool
+            call.is_gated = call.name in progress.gates
             if self._view.reply == "heartbeat":
                 watched = {_THINKING, self._view.speaking_argument} if call.is_speech else {_THINKING}
                 call.arguments = ArgumentStream(watched)
             else:
-                self._call_frame(progress, {"name": call.name, "tool_call_id": call.id}, frames)
+                self._name_call(progress, call, frames)
         if not delta.arguments:
             return
         if call.arguments is None:
-            self._call_frame(progress, {"arguments": delta.arguments, "tool_call_id": call.id}, frames)
+            self._continue_call(progress, call, delta.arguments, frames)
             return
         for piece in call.arguments.feed(delta.arguments):
             if piece.key == _THINKING:
@@ -237,17 +244,30 @@ class Translator:
             elif piece.key is not None:
                 self._text(progress, "assistant", piece.text, frames)
             elif not call.is_speech:
-                if progress.segment is None or progress.segment.kind != "call":
+                if progress.segment is None or progress.segment.kind not in ("call", "request"):
                     if piece.text == "{":  # what follows may be a thought: name the call after it
                         continue
-                    self._call_frame(progress, {"name": call.name, "tool_call_id": call.id}, frames)
+                    self._name_call(progress, call, frames)
                     piece.text = piece.text if piece.text.startswith("{") else "{" + piece.text
-                self._call_frame(progress, {"arguments": piece.text, "tool_call_id": call.id}, frames)
+                self._continue_call(progress, call, piece.text, frames)
 
-    def _call_frame(self, progress: _Progress, fields: dict[str, Any], frames: list[Frame]) -> None:
+    def _name_call(self, progress: _Progress, call: _CallView, frames: list[Frame]) -> None:
+        fields: dict[str, Any] = {"name": call.name, "tool_call_id": call.id}
+        if call.is_gated:
+            fields = {"name": call.name, "arguments": None, "tool_call_id": call.id}
+        self._call_frame(progress, call, fields, frames)
+
+    def _continue_call(self, progress: _Progress, call: _CallView, text: str, frames: list[Frame]) -> None:
+        fields: dict[str, Any] = {"arguments": text, "tool_call_id": call.id}
+        self._call_frame(progress, call, {"name": None} | fields if call.is_gated else fields, frames)
+
+    def _call_frame(
+        self, progress: _Progress, call: _CallView, fields: dict[str, Any], frames: list[Frame]
+    ) -> None:
+        kind = "request" if call.is_gated else "call"
         segment = progress.segment
-        if segment is None or segment.kind != "call":
-            segment = self._open(progress, "call")
+        if segment is None or segment.kind != kind:
+            segment = self._open(progress, kind)
         if not segment.frame_head:
             return
         text = json.encode(fields)
@@ -262,12 +282,14 @@ class Translator:
         if self._wanted is not None and message_type not in self._wanted:
             segment = _Segment(kind, index, b"", b"")
         else:
+            is_request = kind == "request"
+            id = id_before(progress.message_id) if is_request else progress.message_id
             body: Body = {
-                "id": progress.message_id,
+                "id": id,
                 "date": wire_date(progress.at),
                 "name": None,
                 "message_type": message_type,
-                "otid": derive_otid(progress.message_id, index),
+                "otid": id if is_request else derive_otid(id, index),
                 "sender_id": None,
                 "step_id": progress.step_id,
                 "is_err": None,
@@ -289,6 +311,7 @@ _KINDS: dict[str, tuple[str, bytes, str | None]] = {
     "reasoning": ("reasoning_message", b"reasoning", "reasoner_model"),
     "thought": ("reasoning_message", b"reasoning", "non_reasoner_model"),
     "call": ("tool_call_message", b"tool_call", None),
+    "request": ("approval_request_message", b"tool_call", None),
 }
 
 
@@ -304,7 +327,8 @@ class Collected:
     def add(self, event: Event) -> None:
         match event:
             case StepSaved(messages=messages):
-                bodies = [body for m in messages if m.role != "user" for body in typed_messages(m, self.view)]
+                shown = [each for each in messages if each.role != "user" and not is_answer(each)]
+                bodies = [body for each in shown for body in typed_messages(each, self.view)]
                 self.messages += keep_types(bodies, self.wanted_types)
             case RunFinished():
                 self.finished = event

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, assert_never
 
+from remanence.core.approval import gated
 from remanence.core.message import (
     Approval,
     ImagePart,
@@ -24,7 +25,7 @@ from remanence.core.message import (
 from remanence.core.packing import unpack_tool_return, unpack_user_message
 from remanence.core.profile import ReplyStyle
 from remanence.kit import json
-from remanence.kit.ids import derive_otid
+from remanence.kit.ids import derive_otid, id_after
 
 Body = dict[str, Any]
 
@@ -163,10 +164,7 @@ def _tool(message: Message, view: View) -> list[Body]:
 
 def _approval(message: Message) -> list[Body]:
     if message.tool_calls:
-        bodies = _content(message)
-        calls = [call_body(call) for call in message.tool_calls]
-        request = _body(message, "approval_request_message", message.id)
-        return [*bodies, request | {"tool_call": calls[0], "tool_calls": calls}]
+        return [*_content(message), *_free_calls(message), _request(message)]
     answers = [_answer_body(answer) for answer in message.approvals]
     first = next((answer for answer in message.approvals if isinstance(answer, Approval)), None)
     return [
@@ -174,10 +172,31 @@ def _approval(message: Message) -> list[Body]:
         | {
             "approvals": answers,
             "approve": first.approve if first else None,
-            "approval_request_id": message.approval_request_id,
+            "approval_request_id": first.tool_call_id if first else None,
             "reason": first.reason if first else None,
         }
     ]
+
+
+def _request(message: Message) -> Body:
+    calls = [call_body(call) for call in gated(message.tool_calls)]
+    body = _body(message, "approval_request_message", message.id)
+    return body | {"tool_call": calls[0], "tool_calls": calls}
+
+
+def _free_calls(message: Message) -> list[Body]:
+    """Calls of the same step that need no answer: shown as a message of their own beside the request."""
+    calls = [call_body(call) for call in message.tool_calls if call.gate is None]
+    if not calls:
+        return []
+    id = id_after(message.id)
+    body = _body(message, "tool_call_message", derive_otid(id, 0)) | {"id": id}
+    return [body | {"tool_call": calls[0], "tool_calls": calls}]
+
+
+def is_answer(message: Message) -> bool:
+    """Answers to requests are stored and listed, but no part of a reply."""
+    return message.role == "approval" and not message.tool_calls
 
 
 def _answer_body(answer: Approval | ToolReturn) -> Body:

@@ -1,19 +1,19 @@
 """The second half of a step: the model has answered, now its calls are run one after the other."""
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from remanence.core.agent import AgentState
 from remanence.core.arguments import BadArguments, parse_arguments
 from remanence.core.block import Block, BlockEdit, apply_edit
 from remanence.core.context import parameters_of
-from remanence.core.heartbeat import REQUEST_HEARTBEAT, HeartbeatArguments, take_heartbeat_arguments
+from remanence.core.heartbeat import REQUEST_HEARTBEAT, take_heartbeat_arguments
 from remanence.core.message import ReasoningPart, TextPart, ToolCall
 from remanence.core.profile import ReplyStyle
 from remanence.core.reply import Reply
-from remanence.core.rules import CallRecord, StepCall, StepPlan, check_prefill, refusal
-from remanence.core.tool import Tool
+from remanence.core.rules import CallRecord, StepCall, StepPlan, check_prefill, needs_approval, refusal
+from remanence.core.tool import Tool, ToolRule
 from remanence.kit import json
 from remanence.kit.json import JsonObject
 from remanence.runs.plan import LoopDoors, RunPlan
@@ -42,21 +42,27 @@ class Outcome:
     tool_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Acted:
-    outcomes: tuple[Outcome, ...]
-    edits: tuple[BlockEdit, ...]
+    """How far the calls of a step have come; filled as they are run."""
+
     blocks: tuple[Block, ...]
-    ran_ns: int | None
+    outcomes: list[Outcome] = field(default_factory=list[Outcome])
+    edits: list[BlockEdit] = field(default_factory=list[BlockEdit])
+    ran_ns: int | None = None
+    has_bad_rule: bool = False
+    """A tool rule fixed arguments that its tool does not take."""
+
+    @property
+    def settled(self) -> dict[str, ToolResult]:
+        """Results that stand whatever happens to memory: those that edited none of it."""
+        return {each.call.id: each.result for each in self.outcomes if not each.result.edits}
 
 
-class InvalidPrefill(Exception):
-    """A tool rule fixes arguments that its tool does not take."""
-
-
-def read_calls(reply: Reply, tools: Mapping[str, Tool], style: ReplyStyle) -> tuple[ReadCall, ...]:
-    is_cut = reply.finish == "length"
-    return tuple(_read(call, tools.get(call.name), style, is_cut) for call in reply.calls)
+def read_calls(
+    calls: Sequence[ToolCall], tools: Mapping[str, Tool], style: ReplyStyle, *, is_cut: bool
+) -> tuple[ReadCall, ...]:
+    return tuple(_read(call, tools.get(call.name), style, is_cut) for call in calls)
 
 
 def _read(call: ToolCall, tool: Tool | None, style: ReplyStyle, is_cut: bool) -> ReadCall:
@@ -66,9 +72,26 @@ def _read(call: ToolCall, tool: Tool | None, style: ReplyStyle, is_cut: bool) ->
         return ReadCall(call, tool, None, str(error))
     if style == "native":
         return ReadCall(call, tool, args, None)
-    own = parameters_of(tool) if tool else {}
-    taken: HeartbeatArguments = take_heartbeat_arguments(args, own)
+    taken = take_heartbeat_arguments(args, parameters_of(tool) if tool else {})
     return ReadCall(call, tool, taken.arguments, None, taken.thinking, taken.requested_heartbeat)
+
+
+def with_gates(
+    calls: Sequence[ReadCall], plan: StepPlan, rules: Sequence[ToolRule], client_names: Collection[str]
+) -> tuple[ReadCall, ...]:
+    """Marks the calls that somebody else must answer; a call that would be refused anyway is not one."""
+
+    def mark(each: ReadCall) -> ReadCall:
+        name = each.call.name
+        if name not in plan.allowed or each.arguments is None:
+            return each
+        if name in client_names:
+            return replace(each, call=each.call.model_copy(update={"gate": "client"}))
+        if each.tool is not None and needs_approval(rules, name):
+            return replace(each, call=each.call.model_copy(update={"gate": "approval"}))
+        return each
+
+    return tuple(map(mark, calls))
 
 
 def with_thoughts(reply: Reply, calls: Sequence[ReadCall]) -> Reply:
@@ -81,56 +104,65 @@ def with_thoughts(reply: Reply, calls: Sequence[ReadCall]) -> Reply:
     return replace(reply, content=tuple(parts))
 
 
-def stored_calls(calls: Sequence[ReadCall], style: ReplyStyle, *, goes_on: bool) -> tuple[ToolCall, ...]:
-    """As called; a heartbeat agent's without the thought, and with the decision that was taken."""
+def stored_calls(
+    calls: Sequence[ReadCall], style: ReplyStyle, *, goes_on: bool | None
+) -> tuple[ToolCall, ...]:
+    """As called; a heartbeat agent's without the thought, and with the decision that was taken.
+
+    Where nothing is decided yet (`None`), the model's own wish stands.
+    """
     if style == "native":
         return tuple(each.call for each in calls)
-    return tuple(
-        each.call
-        if each.arguments is None
-        else each.call.model_copy(
-            update={"arguments": json.readable({**each.arguments, REQUEST_HEARTBEAT: goes_on})}
-        )
-        for each in calls
-    )
+    return tuple(each.call if each.arguments is None else _decided(each, goes_on) for each in calls)
+
+
+def _decided(each: ReadCall, goes_on: bool | None) -> ToolCall:
+    wish = each.requested_heartbeat if goes_on is None else goes_on
+    arguments = json.readable({**(each.arguments or {}), REQUEST_HEARTBEAT: wish})
+    return each.call.model_copy(update={"arguments": arguments})
 
 
 async def act(
-    run: RunPlan, state: AgentState, plan: StepPlan, calls: Sequence[ReadCall], doors: LoopDoors
-) -> Acted:
-    """Runs the calls in order; each sees the memory as the one before left it. Raises InvalidPrefill."""
-    blocks = state.blocks
-    edits: list[BlockEdit] = []
-    outcomes: list[Outcome] = []
-    ran_ns: int | None = None
+    run: RunPlan,
+    state: AgentState,
+    plan: StepPlan,
+    calls: Sequence[ReadCall],
+    doors: LoopDoors,
+    acted: Acted,
+    settled: Mapping[str, ToolResult],
+) -> None:
+    """Runs the calls in order into `acted`; each sees the memory as the one before left it.
+
+    Calls whose result is known already (`settled`) are not run.
+    """
     for each in calls:
-        name = each.call.name
-        was_allowed = name in plan.allowed
-        if each.tool is None:
-            known = ", ".join(tool.name for tool in state.tools) or "none"
-            result = ToolResult(f"There is no tool {name}. Your tools: {known}.", succeeded=False)
-            was_allowed = False
-        elif not was_allowed:
-            result = ToolResult(refusal(name, plan), succeeded=False)
-        elif each.arguments is None:
-            result = ToolResult(each.fault or "The arguments cannot be read.", succeeded=False)
-        else:
-            args = _prefilled(each.tool, each.arguments, plan.prefilled.get(name))
-            context = ToolContext(run.actor, state.agent, blocks, state.conversation_id)
-            started = time.perf_counter_ns()
-            result = await doors.execute(each.tool, args, context)
-            ran_ns = (ran_ns or 0) + time.perf_counter_ns() - started
-            for edit in result.edits:
-                blocks = apply_edit(blocks, edit)
-            edits += result.edits
-        step_call = StepCall(
-            name,
-            succeeded=result.succeeded,
-            was_allowed=was_allowed,
-            requested_heartbeat=each.requested_heartbeat,
-        )
-        outcomes.append(Outcome(each.call, result, step_call, each.tool.id if each.tool else None))
-    return Acted(tuple(outcomes), tuple(edits), blocks, ran_ns)
+        was_allowed = each.call.name in plan.allowed
+        result = settled.get(each.call.id) or _refused(each, plan, state, was_allowed)
+        if result is None and each.tool is not None:
+            args, fault = _prefilled(each.tool, each.arguments or {}, plan.prefilled.get(each.call.name))
+            if fault is not None:
+                acted.has_bad_rule = True
+                result = ToolResult(fault, succeeded=False)
+            else:
+                started = time.perf_counter_ns()
+                context = ToolContext(run.actor, state.agent, acted.blocks, state.conversation_id)
+                result = await doors.execute(each.tool, args, context)
+                acted.ran_ns = (acted.ran_ns or 0) + time.perf_counter_ns() - started
+        assert result is not None, "a call without a tool is refused or settled"
+        note_outcome(acted, each, result, was_allowed=was_allowed)
+
+
+def note_outcome(acted: Acted, each: ReadCall, result: ToolResult, *, was_allowed: bool) -> None:
+    for edit in result.edits:
+        acted.blocks = apply_edit(acted.blocks, edit)
+    acted.edits += result.edits
+    step_call = StepCall(
+        each.call.name,
+        succeeded=result.succeeded,
+        was_allowed=was_allowed,
+        requested_heartbeat=each.requested_heartbeat,
+    )
+    acted.outcomes.append(Outcome(each.call, result, step_call, each.tool.id if each.tool else None))
 
 
 def records_of(acted: Acted) -> list[CallRecord]:
@@ -142,10 +174,21 @@ def records_of(acted: Acted) -> list[CallRecord]:
     ]
 
 
-def _prefilled(tool: Tool, args: JsonObject, fixed: JsonObject | None) -> JsonObject:
+def _refused(each: ReadCall, plan: StepPlan, state: AgentState, was_allowed: bool) -> ToolResult | None:
+    if each.tool is None and not was_allowed:
+        known = ", ".join(tool.name for tool in state.tools) or "none"
+        return ToolResult(f"There is no tool {each.call.name}. Your tools: {known}.", succeeded=False)
+    if not was_allowed:
+        return ToolResult(refusal(each.call.name, plan), succeeded=False)
+    if each.arguments is None:
+        return ToolResult(each.fault or "The arguments cannot be read.", succeeded=False)
+    return None
+
+
+def _prefilled(tool: Tool, args: JsonObject, fixed: JsonObject | None) -> tuple[JsonObject, str | None]:
     if not fixed:
-        return args
+        return args, None
     fault = check_prefill(fixed, parameters_of(tool))
     if fault is not None:
-        raise InvalidPrefill(f"The tool rules fix arguments of {tool.name} that it cannot take: {fault}.")
-    return args | fixed
+        return args, f"The tool rules fix arguments of {tool.name} that it cannot take: {fault}."
+    return args | fixed, None

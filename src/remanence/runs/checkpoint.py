@@ -7,7 +7,6 @@ from sqlalchemy import Connection
 from remanence.agents.state import StateStore, Versions
 from remanence.core.agent import AgentState, StopReason
 from remanence.core.block import apply_edit
-from remanence.core.event import RunUsage
 from remanence.core.history import is_well_formed
 from remanence.core.run import Step
 from remanence.db.database import Database
@@ -15,7 +14,7 @@ from remanence.errors import AppError, LeaseLost
 from remanence.memory import repository as blocks
 from remanence.messages import repository as messages
 from remanence.runs import repository
-from remanence.runs.plan import RunPlan, StepRecord
+from remanence.runs.plan import RunPlan, StaleMemory, StepRecord
 from remanence.search.messages import message_documents
 from remanence.search.ports import SearchIndex
 
@@ -50,6 +49,11 @@ class Checkpoint:
         self, connection: Connection, run: RunPlan, state: AgentState, record: StepRecord
     ) -> tuple[int, int | None]:
         is_last = record.stop_reason is not None
+        if (
+            record.edits
+            and repository.agent_version(connection, state.agent.id, locks=True) != state.agent_version
+        ):
+            raise StaleMemory
         version = repository.advance_lease(connection, state.lane, run.run.id, is_last=is_last)
         if version is None:
             raise LeaseLost("Another process took this conversation over; nothing of this step was saved.")
@@ -67,7 +71,8 @@ class Checkpoint:
         agent_version: int | None = None
         if record.edits:
             blocks.apply_edits(connection, run.actor, state.agent.id, record.edits)
-        repository.insert_step(connection, record.step)
+        if record.step is not None:
+            repository.insert_step(connection, record.step)
         if record.stop_reason is not None:
             agent_version = repository.finish_run(
                 connection,
@@ -81,9 +86,14 @@ class Checkpoint:
             agent_version = repository.agent_version(connection, state.agent.id)
         return version, agent_version
 
-    async def fail(
-        self, run: RunPlan, step: Step, reason: StopReason, error: AppError, _usage: RunUsage
-    ) -> None:
+    async def reload(self, run: RunPlan, state: AgentState) -> AgentState:
+        """The state as it is now, for a run that holds the lease."""
+        self._states.forget(state.lane)
+        versions = Versions(state.agent_version, state.window_version)
+        fresh = await self._states.load(run.actor, state.agent.id, state.conversation_id, versions)
+        return fresh if not state.agent.message_buffer_autoclear else replace(fresh, window=state.window)
+
+    async def fail(self, run: RunPlan, step: Step, reason: StopReason, error: AppError) -> None:
         """Ends the run without a reply. An input that was never answered is kept, but set aside."""
 
         def write(connection: Connection) -> None:

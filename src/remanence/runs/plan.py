@@ -1,13 +1,14 @@
 """What a run was asked to do, and the hands it works with."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from remanence.core.actor import Actor
 from remanence.core.agent import AgentState, StopReason
+from remanence.core.approval import Answer
 from remanence.core.block import BlockEdit
-from remanence.core.event import RunUsage
-from remanence.core.llm import Delta, LLMConfig, ModelRequest
+from remanence.core.llm import Delta, LLMConfig, ModelRequest, ToolSpec
 from remanence.core.message import Message
 from remanence.core.run import Run, Step
 from remanence.core.tool import Tool
@@ -25,6 +26,9 @@ class RunPlan:
     """Stored with the run, but in no window before the first step is saved."""
     first_step_id: StepId
     max_steps: int
+    answer: Answer | None = None
+    """To the request that the history ends with."""
+    client_tools: tuple[ToolSpec, ...] = ()
     override_config: LLMConfig | None = None
     override_system: str | None = None
 
@@ -33,7 +37,8 @@ class RunPlan:
 class StepRecord:
     """All that one step leaves behind, to be saved together or not at all."""
 
-    step: Step
+    step: Step | None
+    """None where an answer is taken: the step was recorded when it was asked."""
     inputs: tuple[Message, ...]
     """Already stored; they enter the window with this step."""
     messages: tuple[Message, ...]
@@ -47,12 +52,18 @@ class StepRecord:
     """Only the system message stays before these: the agent keeps no buffer of messages."""
 
 
+class StaleMemory(Exception):
+    """A memory block was changed by somebody else since the tools read it; nothing was saved."""
+
+
 @dataclass(frozen=True, slots=True)
 class LoopDoors:
     """All that the loop may touch."""
 
     load: Callable[[RunPlan], Awaitable[AgentState]]
-    stream: Callable[[ModelRequest], AsyncIterator[Sequence[Delta]]]
+    reload: Callable[[RunPlan, AgentState], Awaitable[AgentState]]
+    stream: Callable[[ModelRequest], AsyncGenerator[Sequence[Delta]]]
     execute: Callable[[Tool, JsonObject, ToolContext], Awaitable[ToolResult]]
-    checkpoint: Callable[[RunPlan, AgentState, StepRecord], Awaitable[AgentState]]
-    fail: Callable[[RunPlan, Step, StopReason, AppError, RunUsage], Awaitable[None]]
+    checkpoint: Callable[[RunPlan, AgentState, StepRecord], Coroutine[Any, Any, AgentState]]
+    fail: Callable[[RunPlan, Step, StopReason, AppError], Awaitable[None]]
+    close: Callable[[RunPlan, StopReason, str | None, int], Coroutine[Any, Any, None]]

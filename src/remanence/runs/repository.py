@@ -206,10 +206,10 @@ def finish_run(
     ).scalar_one_or_none()
 
 
-def agent_version(connection: Connection, agent_id: AgentId) -> int | None:
-    return connection.scalar(
-        select(AgentRow.state_version).where(AgentRow.id == agent_id, AgentRow.is_deleted.is_(False))
-    )
+def agent_version(connection: Connection, agent_id: AgentId, *, locks: bool = False) -> int | None:
+    """`locks`: nobody changes the agent's memory until this transaction is over."""
+    statement = select(AgentRow.state_version).where(AgentRow.id == agent_id, AgentRow.is_deleted.is_(False))
+    return connection.scalar(statement.with_for_update() if locks else statement)
 
 
 def get_run(connection: Connection, actor: Actor, run_id: str) -> Run:

@@ -1,7 +1,7 @@
 """Sending a message: who is spoken to, with what, and in whose turn."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
 from remanence.agents import repository as agents
@@ -66,7 +66,8 @@ class RunService:
     async def send(self, actor: Actor, agent_id: str, request: SendRequest, *, run_type: str) -> Sent:
         """Starts a run as soon as its turn comes. Raises NotFound, Invalid, BadArgument."""
         inputs = request.inputs()
-        if not inputs:
+        answer = request.answer()
+        if not inputs and answer is None:
             raise Invalid("`messages` is empty: say something to the agent.")
         agent = self._states.find_agent(actor, agent_id) or await self._db.read(
             agents.get_agent, actor, agent_id
@@ -99,6 +100,8 @@ class RunService:
             inputs=stored,
             first_step_id=step_id,
             max_steps=request.max_steps,
+            answer=answer,
+            client_tools=request.client_specs(),
             override_config=override,
             override_system=request.override_system,
         )
@@ -159,11 +162,13 @@ class RunService:
 
         return LoopDoors(
             load=load,
+            reload=self._checkpoint.reload,
             stream=self._stream,
             execute=self._executor.execute,
             checkpoint=self._checkpoint.save,
             fail=self._checkpoint.fail,
+            close=self._checkpoint.abandon,
         )
 
-    def _stream(self, request: ModelRequest) -> AsyncIterator[Sequence[Delta]]:
+    def _stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[Delta]]:
         return self._adapters.adapter_for(request.config).stream(request)

@@ -112,15 +112,20 @@ class Supervisor:
         self._runs.add(plan.run.id)
         try:
             async with ticket.held():
-                if not await self._await_turn(plan, ticket, attempt, recorded):
-                    return
-                await self._run(plan, loop, channel)
+                if await self._await_turn(plan, ticket, attempt, recorded, channel):
+                    await self._run(plan, loop, channel)
         finally:
             self._runs.discard(plan.run.id)
 
     async def _await_turn(
-        self, plan: RunPlan, ticket: Ticket, attempt: Attempt, recorded: "asyncio.Future[None]"
+        self,
+        plan: RunPlan,
+        ticket: Ticket,
+        attempt: Attempt,
+        recorded: "asyncio.Future[None]",
+        channel: Channel,
     ) -> bool:
+        """True once the lease is ours. Whatever goes wrong before is told to whoever waits for it."""
         try:
             if ticket.must_wait:
                 await attempt.enqueue()
@@ -131,15 +136,20 @@ class Supervisor:
             while not is_ours:
                 await asyncio.sleep(_POLL_S)
                 is_ours = await attempt.start()
-        except BaseException as error:
-            if not recorded.done():
-                if isinstance(error, asyncio.CancelledError):
-                    recorded.cancel()
-                else:
-                    recorded.set_exception(error)
-                    return False
+        except asyncio.CancelledError:
+            recorded.cancel()
             await asyncio.shield(self._checkpoint.abandon(plan, "cancelled", None, 0))
+            channel.put(RunFinished("cancelled", RunUsage()))
             raise
+        except Exception as error:
+            if not recorded.done():  # nothing is on disk: the request itself fails
+                recorded.set_exception(error)
+                return False
+            if not isinstance(error, AppError):
+                log.exception("run %s could not start", plan.run.id)
+            known = error if isinstance(error, AppError) else AppError("The run could not start.")
+            await self._close(plan, channel, time.perf_counter_ns(), known)
+            return False
         return True
 
     async def _run(self, plan: RunPlan, loop: Loop, channel: Channel) -> None:

@@ -9,6 +9,7 @@ from remanence.core.agent import Agent
 from remanence.core.arguments import check_arguments, coerce_arguments
 from remanence.core.block import Block, BlockEdit
 from remanence.core.context import parameters_of
+from remanence.core.message import ReturnPart
 from remanence.core.tool import Tool
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import ConversationId
@@ -44,6 +45,8 @@ class ToolResult:
     edits: Sequence[BlockEdit] = ()
     stdout: tuple[str, ...] | None = None
     stderr: tuple[str, ...] | None = None
+    parts: tuple[ReturnPart, ...] | None = None
+    """Given instead of the text where there are images in it."""
 
 
 class ToolExecutor:

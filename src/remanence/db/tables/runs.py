@@ -3,11 +3,13 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, ForeignKey, Index, Integer, String, Text, false
+from sqlalchemy import BigInteger, Boolean, ForeignKey, Index, Integer, String, Text, false, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from remanence.db.tables.base import Base, Identified, Owned, json_field
 from remanence.db.types import UtcDateTime
+
+_OPEN = text("status IN ('created', 'running')")
 
 
 class RunRow(Identified, Owned, Base):
@@ -16,6 +18,8 @@ class RunRow(Identified, Owned, Base):
         Index("ix_runs_agent_id_created_at", "agent_id", "created_at"),
         Index("ix_runs_organization_id_created_at", "organization_id", "created_at"),
         Index("ix_runs_lane_status", "lane", "status"),
+        # The few that are under way, among all that ever were.
+        Index("ix_runs_open", "alive_until", sqlite_where=_OPEN, postgresql_where=_OPEN),
     )
 
     agent_id: Mapped[str] = mapped_column(ForeignKey("agents.id", ondelete="CASCADE"), nullable=False)

@@ -597,6 +597,14 @@ def upgrade() -> None:
     op.create_index("ix_runs_agent_id_created_at", "runs", ["agent_id", "created_at"], unique=False)
     op.create_index("ix_runs_lane_status", "runs", ["lane", "status"], unique=False)
     op.create_index(
+        "ix_runs_open",
+        "runs",
+        ["alive_until"],
+        unique=False,
+        sqlite_where=sa.text("status IN ('created', 'running')"),
+        postgresql_where=sa.text("status IN ('created', 'running')"),
+    )
+    op.create_index(
         "ix_runs_organization_id_created_at", "runs", ["organization_id", "created_at"], unique=False
     )
     op.create_table(
@@ -850,6 +858,12 @@ def downgrade() -> None:
     op.drop_index("ix_sources_agents_source_id", table_name="sources_agents")
     op.drop_table("sources_agents")
     op.drop_index("ix_runs_organization_id_created_at", table_name="runs")
+    op.drop_index(
+        "ix_runs_open",
+        table_name="runs",
+        sqlite_where=sa.text("status IN ('created', 'running')"),
+        postgresql_where=sa.text("status IN ('created', 'running')"),
+    )
     op.drop_index("ix_runs_lane_status", table_name="runs")
     op.drop_index("ix_runs_agent_id_created_at", table_name="runs")
     op.drop_table("runs")

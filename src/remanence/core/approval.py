@@ -1,0 +1,65 @@
+"""People and clients in the loop: which calls wait for them, and what their answers mean."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from remanence.core.message import Approval, Message, ToolCall, ToolReturn
+from remanence.errors import BadArgument
+
+_RETRY_REACH = 10
+"""How many messages back an answer may lie to be known as given already."""
+
+DENIED = "The user did not allow this call."
+CANCELLED = "The call was cancelled before it was answered."
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a client says about an open request; the older form speaks for all calls at once."""
+
+    items: tuple[Approval | ToolReturn, ...] = ()
+    approves_all: bool | None = None
+    reason: str | None = None
+    otid: str | None = None
+
+
+def gated(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
+    return tuple(call for call in calls if call.gate is not None)
+
+
+def match_answer(request: Message, answer: Answer) -> dict[str, Approval | ToolReturn]:
+    """One answer for each call that waits, by call id. Raises BadArgument if they do not fit together."""
+    waiting = gated(request.tool_calls)
+    if answer.approves_all is not None:
+        return {
+            call.id: Approval(tool_call_id=call.id, approve=answer.approves_all, reason=answer.reason)
+            for call in waiting
+        }
+    given = {item.tool_call_id: item for item in answer.items}
+    expected = {call.id for call in waiting}
+    if given.keys() != expected:
+        missing = ", ".join(sorted(expected - given.keys())) or "none"
+        unknown = ", ".join(sorted(given.keys() - expected)) or "none"
+        raise BadArgument(
+            f"The answer must cover exactly the calls of request {request.id}. "
+            f"Not answered: {missing}. Not asked: {unknown}."
+        )
+    for call in waiting:
+        item = given[call.id]
+        if call.gate == "client" and isinstance(item, Approval) and item.approve:
+            raise BadArgument(f"{call.name} runs on the client: send its result, not an approval.")
+    return {call.id: given[call.id] for call in waiting}
+
+
+def is_given_already(history: Sequence[Message], answer: Answer) -> bool:
+    """Whether this answer was taken before: a client that did not hear so may send it again."""
+    ids = {item.tool_call_id for item in answer.items}
+    recent = {each.tool_call_id for message in history[-_RETRY_REACH:] for each in message.tool_returns}
+    return bool(ids) and ids <= recent
+
+
+def in_order(items: Mapping[str, Approval | ToolReturn]) -> tuple[Approval | ToolReturn, ...]:
+    """Denials first, as they decide how the rest is read."""
+    return tuple(
+        sorted(items.values(), key=lambda item: not (isinstance(item, Approval) and not item.approve))
+    )

@@ -1,0 +1,306 @@
+"""One turn of an agent, step by step: what the steps hand on to each other, and how each is saved."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from remanence.core.agent import AgentState, StopReason
+from remanence.core.approval import (
+    CANCELLED,
+    DENIED,
+    Answer,
+    in_order,
+    is_given_already,
+    match_answer,
+)
+from remanence.core.context import allows_in_parallel, compile_request
+from remanence.core.event import RunFinished, RunUsage, StepSaved
+from remanence.core.llm import Delta, FinishReason, InContext, ModelRequest
+from remanence.core.message import Approval, Message, ToolCall, ToolReturn, pending_request
+from remanence.core.profile import profile_of
+from remanence.core.reply import Reply, ReplyBuilder, keep_first_call
+from remanence.core.rules import CallRecord, Continue, StepPlan, Stop, decide_next, needs_approval, plan_step
+from remanence.errors import (
+    BadArgument,
+    BadReply,
+    ContextOverflow,
+    ProviderCredits,
+    ProviderError,
+)
+from remanence.kit.clock import later_than
+from remanence.kit.ids import MessageId, StepId, id_before, new_message_id, new_step_id
+from remanence.kit.tasks import unbroken
+from remanence.runs.acting import (
+    Acted,
+    ReadCall,
+    act,
+    note_outcome,
+    read_calls,
+    records_of,
+    with_gates,
+)
+from remanence.runs.keeping import Keeper
+from remanence.runs.plan import LoopDoors, RunPlan, StaleMemory, StepRecord
+from remanence.tools.executor import ToolResult
+
+_MIN_CLIENT_CHARS = 5000
+
+
+class Step:
+    """A step under way, from the question to the model to its last tool."""
+
+    def __init__(
+        self, id: StepId, at: datetime, plan: StepPlan, request: ModelRequest, gates: frozenset[str]
+    ) -> None:
+        self.id = id
+        self.message_id: MessageId = new_message_id()
+        self.at = at
+        self.plan = plan
+        self.request = request
+        self.gates = gates
+        """The tools whose calls somebody else must answer."""
+        self.builder = ReplyBuilder()
+        self.started_ns = time.perf_counter_ns()
+        self.first_token_ns: int | None = None
+        self.llm_ns: int | None = None
+        self.reply: Reply | None = None
+        """Known once the model has finished."""
+        self.calls: tuple[ReadCall, ...] = ()
+        self.acted: Acted | None = None
+
+    def note(self, deltas: Sequence[Delta]) -> None:
+        if self.first_token_ns is None:
+            self.first_token_ns = time.perf_counter_ns()
+        self.builder.add(deltas)
+
+
+class Turn:
+    def __init__(self, run: RunPlan, doors: LoopDoors, state: AgentState) -> None:
+        self._run = run
+        self._doors = doors
+        self._began_ns = time.perf_counter_ns()
+        self._profile = profile_of(state.agent.agent_type)
+        self._keeper = Keeper(run, self._profile.reply)
+        self._calls: list[CallRecord] = []
+        self._tools_used: dict[str, None] = {}
+        self._unsaved = run.inputs
+        self._is_reminded = False
+        self._ttft_ns: int | None = None
+        self._steps = 0
+        self._forgets = state.agent.message_buffer_autoclear
+        """Whether the next save leaves only the system message before it."""
+        self.state = replace(state, window=state.window[:1]) if self._forgets else state
+        self.usage = RunUsage()
+        self.stop_reason: StopReason | None = None
+
+    def start_step(self) -> Step:
+        state = self.state
+        client_names = {spec.name for spec in self._run.client_tools} if self._is_native else set[str]()
+        names = [tool.name for tool in state.tools if tool.name not in client_names] + sorted(client_names)
+        rules = state.agent.tool_rules
+        plan = plan_step(rules, self._calls, names, reply=self._profile.reply, is_reminded=self._is_reminded)
+        request = compile_request(
+            state,
+            plan,
+            unsaved=[InContext(message) for message in self._unsaved],
+            client_tools=self._run.client_tools if self._is_native else (),
+            override_config=self._run.override_config,
+            override_system=self._run.override_system,
+        )
+        last = self._unsaved[-1].created_at if self._unsaved else state.last_message_at
+        id = self._run.first_step_id if self._steps == 0 else new_step_id()
+        self._steps += 1
+        gates = {name for name in names if needs_approval(rules, name)} | client_names
+        return Step(id, later_than(last), plan, request, frozenset(gates))
+
+    async def finish_step(self, step: Step) -> StepSaved | None:
+        """The model has answered: runs its calls and saves the step, or leaves them to be answered."""
+        now = time.perf_counter_ns()
+        step.llm_ns = now - step.started_ns
+        if self._ttft_ns is None and step.first_token_ns is not None:
+            self._ttft_ns = step.first_token_ns - self._began_ns
+        reply = step.builder.build()
+        if not (self._is_native and allows_in_parallel(self.state)):
+            reply = keep_first_call(reply)
+        step.reply = reply
+        step.calls = self._read(reply.calls, step, is_cut=reply.finish == "length")
+        self.usage = self.usage.plus(reply.usage, tracks_context=self._is_native)
+        if any(each.call.gate is not None for each in step.calls):
+            return await self._ask(step)
+        return await self._act_and_save(step, settled={})
+
+    async def cut_short(self, step: Step) -> StepSaved | None:
+        """The run was cancelled in the middle of a step: what was said is kept, and well-formed."""
+        if step.reply is None:
+            reply = replace(step.builder.build(), calls=())
+            if reply.is_empty:
+                await self._close("cancelled")
+                return None
+            step.reply, step.calls = reply, ()
+        acted = step.acted or Acted(self.state.blocks)
+        answered = {outcome.call.id for outcome in acted.outcomes}
+        for each in step.calls:
+            if each.call.id not in answered:
+                note_outcome(acted, each, ToolResult(CANCELLED, succeeded=False), was_allowed=True)
+        return await self._save(step, acted, Stop("cancelled"))
+
+    async def fail(self, step: Step, error: ProviderError) -> RunFinished:
+        reason = _reason_of(error)
+        record = self._keeper.failed_step(self.state, step, reason, error)
+        await self._doors.fail(self._run, record, reason, error)
+        return RunFinished(reason, self.usage, error)
+
+    async def take_answer(self, answer: Answer) -> StepSaved | None:
+        """Gives the calls of the open request their results. Raises BadArgument if nothing fits."""
+        window = [each.message for each in self.state.window]
+        request = pending_request(window)
+        if request is None:
+            if is_given_already(window, answer):
+                return None  # a retry: the answer is in the history, the agent goes on from there
+            raise BadArgument("No request of this agent waits for an answer.")
+        answers = match_answer(request, answer)
+        tools = {tool.name: tool for tool in self.state.tools}
+        calls = read_calls(request.tool_calls, tools, self._profile.reply, is_cut=False)
+        everything = StepPlan(allowed=tuple(call.name for call in request.tool_calls), must_call=False)
+        settled = {
+            call.id: result
+            for call in request.tool_calls
+            if (result := self._given_result(call, answers)) is not None
+        }
+        while True:
+            acted = Acted(self.state.blocks)
+            await act(self._run, self.state, everything, calls, self._doors, acted, settled)
+            verdict = self._decide(acted, finish="tool_calls")
+            messages = self._keeper.answer_messages(
+                self.state, request, in_order(answers), answer.otid, acted, verdict
+            )
+            try:
+                await self._commit(None, (), messages, acted, verdict)
+            except StaleMemory:
+                settled |= acted.settled
+                self.state = await self._doors.reload(self._run, self.state)
+                continue
+            assert request.step_id is not None
+            return StepSaved(request.step_id, messages)
+
+    def _given_result(
+        self, call: ToolCall, answers: Mapping[str, Approval | ToolReturn]
+    ) -> ToolResult | None:
+        """What an answer says of a call; None if the call is to be run now."""
+        answer = answers.get(call.id)
+        if isinstance(answer, Approval):
+            if answer.approve:
+                return None
+            return ToolResult(f"{DENIED} {answer.reason}" if answer.reason else DENIED, succeeded=False)
+        if answer is None:
+            return None
+        limit = max(_MIN_CLIENT_CHARS, int(0.8 * self.state.agent.llm_config.context_window))
+        text = answer.content if isinstance(answer.content, str) else ""
+        if len(text) > limit:
+            text = f"{text[:limit]}\n[The rest, {len(text) - limit} characters, was cut off.]"
+        return ToolResult(
+            text,
+            answer.status == "success",
+            stdout=answer.stdout,
+            stderr=answer.stderr,
+            parts=answer.content if not isinstance(answer.content, str) else None,
+        )
+
+    async def _ask(self, step: Step) -> StepSaved:
+        """Leaves the calls of this step to whoever must answer them. Those that need nobody wait too."""
+        assert step.reply is not None
+        messages = self._keeper.request_messages(self.state, step, id_before(step.message_id))
+        verdict = Stop("requires_approval")
+        await self._commit(step, self._unsaved, messages, Acted(self.state.blocks), verdict)
+        return StepSaved(step.id, messages)
+
+    async def _act_and_save(self, step: Step, settled: Mapping[str, ToolResult]) -> StepSaved:
+        while True:
+            acted = step.acted = Acted(self.state.blocks)
+            await act(self._run, self.state, step.plan, step.calls, self._doors, acted, settled)
+            assert step.reply is not None
+            try:
+                return await self._save(step, acted, self._decide(acted, finish=step.reply.finish))
+            except StaleMemory:
+                settled = acted.settled
+                self.state = await self._doors.reload(self._run, self.state)
+
+    def _decide(self, acted: Acted, *, finish: FinishReason) -> Continue | Stop:
+        if acted.has_bad_rule:
+            return Stop("invalid_tool_call")
+        return decide_next(
+            self.state.agent.tool_rules,
+            [*self._calls, *records_of(acted)],
+            reply=self._profile.reply,
+            calls=[outcome.step_call for outcome in acted.outcomes],
+            tool_names=[tool.name for tool in self.state.tools],
+            is_last_step=self._steps >= self._run.max_steps,
+            finish=finish,
+        )
+
+    async def _save(self, step: Step, acted: Acted, verdict: Continue | Stop) -> StepSaved:
+        messages = self._keeper.step_messages(self.state, step, acted, verdict)
+        await self._commit(step, self._unsaved, messages, acted, verdict)
+        return StepSaved(step.id, messages)
+
+    async def _commit(
+        self,
+        step: Step | None,
+        inputs: tuple[Message, ...],
+        messages: tuple[Message, ...],
+        acted: Acted,
+        verdict: Continue | Stop,
+    ) -> None:
+        """Raises StaleMemory and LeaseLost; then nothing was saved and nothing here has changed."""
+        stop_reason = verdict.reason if isinstance(verdict, Stop) else None
+        used = self._tools_used | {each.tool_id: None for each in acted.outcomes if each.tool_id}
+        record = StepRecord(
+            step=self._keeper.step_record(self.state, step, acted, stop_reason) if step else None,
+            inputs=inputs,
+            messages=messages,
+            edits=tuple(acted.edits),
+            tools_used=tuple(used),
+            stop_reason=stop_reason,
+            ttft_ns=self._ttft_ns,
+            duration_ns=time.perf_counter_ns() - self._began_ns,
+            replaces_window=self._forgets,
+        )
+        self.state, was_cancelled = await unbroken(self._doors.checkpoint(self._run, self.state, record))
+        self._forgets = False
+        self._unsaved = () if step is not None else self._unsaved
+        self._tools_used = used
+        self._calls += records_of(acted)
+        self._is_reminded = (
+            isinstance(verdict, Continue) and verdict.reason is not None and not acted.outcomes
+        )
+        self.stop_reason = stop_reason
+        if was_cancelled and stop_reason is None:
+            await self._close("cancelled")
+
+    async def _close(self, reason: StopReason) -> None:
+        spent = time.perf_counter_ns() - self._began_ns
+        await unbroken(self._doors.close(self._run, reason, None, spent))
+        self.stop_reason = reason
+
+    def _read(self, calls: Sequence[ToolCall], step: Step, *, is_cut: bool) -> tuple[ReadCall, ...]:
+        client_names = {spec.name for spec in self._run.client_tools} if self._is_native else set[str]()
+        tools = {tool.name: tool for tool in self.state.tools if tool.name not in client_names}
+        read = read_calls(calls, tools, self._profile.reply, is_cut=is_cut)
+        return with_gates(read, step.plan, self.state.agent.tool_rules, client_names)
+
+    @property
+    def _is_native(self) -> bool:
+        return self._profile.reply == "native"
+
+
+def _reason_of(error: ProviderError) -> StopReason:
+    match error:
+        case ContextOverflow():
+            return "context_window_overflow_in_system_prompt"
+        case ProviderCredits():
+            return "insufficient_credits"
+        case BadReply():
+            return "invalid_llm_response"
+        case _:
+            return "llm_api_error"
