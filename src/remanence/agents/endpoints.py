@@ -10,7 +10,7 @@ from remanence.accounts.auth import ActingUser
 from remanence.agents import repository
 from remanence.agents.overview import overview_of
 from remanence.agents.queries import AgentQuery, Include, wanted_relations
-from remanence.agents.schemas import AgentCreate, AgentUpdate, ResetMessages, agent_body
+from remanence.agents.schemas import AgentCreate, AgentUpdate, ResetMessages, ToolApproval, agent_body
 from remanence.agents.service import AgentService, recompile
 from remanence.core.actor import Actor
 from remanence.core.agent import StopReason
@@ -18,7 +18,7 @@ from remanence.core.page import Page
 from remanence.db.database import Database
 from remanence.edge.parameters import AgentIdPath, BlockIdPath, ToolIdPath, is_sdk_client, page_parameters
 from remanence.edge.responses import JsonBytes, message_body
-from remanence.errors import NotFound
+from remanence.errors import Invalid, NotFound
 from remanence.memory import repository as blocks
 from remanence.memory.schemas import BlockUpdate, block_body
 from remanence.tools import repository as tools
@@ -236,6 +236,21 @@ def router(db: Database, service: AgentService) -> APIRouter:
         request: Request, actor: ActingUser, agent_id: AgentIdPath, tool_id: ToolIdPath
     ) -> JsonBytes:
         await db.write(tools.detach_tool, actor, agent_id, tool_id)
+        return await state_for_older(request, actor, agent_id)
+
+    @routes.patch("/agents/{agent_id}/tools/approval/{tool_name}")
+    async def set_tool_approval(
+        request: Request,
+        actor: ActingUser,
+        agent_id: AgentIdPath,
+        tool_name: str,
+        body: ToolApproval | None = None,
+        requires_approval: bool | None = None,
+    ) -> JsonBytes:
+        wanted = body.requires_approval if body is not None else requires_approval
+        if wanted is None:
+            raise Invalid("Say `requires_approval`, true or false.")
+        await service.set_approval(actor, agent_id, tool_name, wanted)
         return await state_for_older(request, actor, agent_id)
 
     return routes

@@ -105,6 +105,10 @@ class AgentUpdate(_AgentFields):
     last_stop_reason: StopReason | None = None
 
 
+class ToolApproval(BaseModel):
+    requires_approval: bool
+
+
 class ResetMessages(BaseModel):
     add_default_initial_messages: bool = False
 

@@ -35,7 +35,7 @@ from remanence.core.prompt import PromptMetadata, compile_system, find_compile_t
 from remanence.core.rules import validate_rules
 from remanence.core.tool import RequiresApproval, Tool, ToolRule
 from remanence.db.database import Database
-from remanence.errors import BadArgument, Invalid
+from remanence.errors import BadArgument, Invalid, NotFound
 from remanence.kit.clock import find_zone, utc_now
 from remanence.kit.ids import AgentId, MessageId, new_agent_id
 from remanence.kit.vault import Vault
@@ -268,6 +268,25 @@ class AgentService:
             rule = RequiresApproval(tool_name=tool.name)
             if rule not in agent.tool_rules:
                 repository.update_agent(connection, agent.id, {"tool_rules": (*agent.tool_rules, rule)})
+
+        await self._db.write(write)
+
+    async def set_approval(self, actor: Actor, agent_id: str, tool_name: str, is_required: bool) -> None:
+        """Whether a person must allow calls of this tool. Raises NotFound for a tool not attached."""
+
+        def write(connection: Connection) -> None:
+            agent = repository.get_agent(connection, actor, agent_id)
+            attached = {tool.name for tool in tools.list_agent_tools(connection, actor, agent_id)}
+            if tool_name not in attached:
+                raise NotFound(f"Agent {agent_id} has no tool {tool_name!r}.")
+            rule = RequiresApproval(tool_name=tool_name)
+            others = tuple(
+                each
+                for each in agent.tool_rules
+                if not (isinstance(each, RequiresApproval) and each.tool_name == tool_name)
+            )
+            rules = (*others, rule) if is_required else others
+            repository.update_agent(connection, agent.id, {"tool_rules": rules})
 
         await self._db.write(write)
 

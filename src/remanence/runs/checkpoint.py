@@ -8,6 +8,7 @@ from remanence.agents.state import StateStore, Versions
 from remanence.core.agent import AgentState, StopReason
 from remanence.core.block import apply_edit
 from remanence.core.history import is_well_formed
+from remanence.core.message import pending_request
 from remanence.core.run import Step
 from remanence.db.database import Database
 from remanence.errors import AppError, LeaseLost
@@ -28,7 +29,9 @@ class Checkpoint:
     async def save(self, run: RunPlan, state: AgentState, record: StepRecord) -> AgentState:
         """The state after the step. Raises LeaseLost, and then nothing was saved."""
         added = (*record.inputs, *record.messages)
-        assert is_well_formed(added), "a step must leave each tool call with its return"
+        asked = pending_request([each.message for each in state.window[-1:]])
+        whole = (asked, *added) if asked is not None else added
+        assert is_well_formed(whole), "a step must leave each tool call with its return"
         window_version, agent_version = await self._db.write(self._write, run, state, record)
         after = state.with_messages(*added)
         for edit in record.edits:

@@ -24,6 +24,7 @@ from remanence.messages.sending import SendRequest
 from remanence.runs import repository
 from remanence.runs.queries import RunQuery, StepQuery
 from remanence.runs.schemas import (
+    CancelRequest,
     Feedback,
     run_body,
     run_metrics_body,
@@ -58,6 +59,13 @@ def router(db: Database, service: RunService) -> APIRouter:
     async def stream_message(actor: ActingUser, agent_id: AgentIdPath, body: SendRequest) -> Response:
         _refuse_background(body)
         return _stream(await service.send(actor, agent_id, body, run_type="send_message_streaming"), body)
+
+    @routes.post("/agents/{agent_id}/messages/cancel")
+    async def cancel_messages(
+        actor: ActingUser, agent_id: AgentIdPath, body: CancelRequest | None = None
+    ) -> JsonBytes:
+        await db.read(messages.check_agent, actor, agent_id)
+        return JsonBytes(await service.cancel(actor, agent_id, body.run_ids if body else None))
 
     @routes.post("/agents/{agent_id}/messages/preview-raw-payload")
     async def preview_payload(actor: ActingUser, agent_id: AgentIdPath, body: SendRequest) -> JsonBytes:

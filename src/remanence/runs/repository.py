@@ -11,6 +11,7 @@ from sqlalchemy import (
     Row,
     Select,
     and_,
+    case,
     delete,
     func,
     insert,
@@ -138,6 +139,41 @@ def renew(connection: Connection, run_ids: Sequence[RunId]) -> None:
     connection.execute(update(RunRow).where(RunRow.id.in_(run_ids)).values(alive_until=until))
 
 
+def list_cancelled(connection: Connection, run_ids: Sequence[RunId]) -> list[RunId]:
+    """Those of these runs that somebody cancelled, perhaps through another process."""
+    rows = connection.scalars(select(RunRow.id).where(RunRow.id.in_(run_ids), RunRow.status == "cancelled"))
+    return [RunId(run_id) for run_id in rows]
+
+
+def cancel_run(connection: Connection, actor: Actor, run_id: str) -> bool | None:
+    """Marks an open run as cancelled, at once and for good; its process finds out by itself.
+
+    True if it was open, False if it had ended, None if there is no such run.
+    """
+    mine = (RunRow.id == run_id, RunRow.organization_id == actor.organization_id)
+    changed = connection.execute(
+        update(RunRow)
+        .where(*mine, RunRow.status.in_(_OPEN))
+        .values(status="cancelled", stop_reason="cancelled", completed_at=utc_now())
+    )
+    if changed.rowcount:
+        return True
+    return False if connection.scalar(select(RunRow.id).where(*mine)) is not None else None
+
+
+def list_open_runs(connection: Connection, actor: Actor, lane: str) -> list[RunId]:
+    rows = connection.scalars(
+        select(RunRow.id)
+        .where(
+            RunRow.organization_id == actor.organization_id,
+            RunRow.lane == lane,
+            RunRow.status.in_(_OPEN),
+        )
+        .order_by(RunRow.created_at)
+    )
+    return [RunId(run_id) for run_id in rows]
+
+
 def list_abandoned(connection: Connection) -> list[tuple[RunId, str | None, bool]]:
     """Open runs, the process that had each, and whether its time is up."""
     now = utc_now()
@@ -180,13 +216,15 @@ def finish_run(
     """Closes the run and notes it on the agent; the version of the agent's state, if it is still there."""
     now = utc_now()
     metadata = (run.metadata or {}) | ({"error": error} if error else {})
+    # Cancelled stays cancelled, also where the last step was quicker than the word of it.
+    was_cancelled = RunRow.status == "cancelled"
     connection.execute(
         update(RunRow)
         .where(RunRow.id == run.id)
         .values(
-            status=status_after(stop_reason),
-            stop_reason=stop_reason,
-            completed_at=now,
+            status=case((was_cancelled, RunRow.status), else_=status_after(stop_reason)),
+            stop_reason=case((was_cancelled, RunRow.stop_reason), else_=stop_reason),
+            completed_at=case((was_cancelled, RunRow.completed_at), else_=now),
             metadata_=metadata,
             ttft_ns=ttft_ns,
             total_duration_ns=duration_ns,

@@ -9,6 +9,10 @@ from remanence.core.run import Run, Step
 from remanence.kit.clock import utc_now
 
 
+class CancelRequest(BaseModel):
+    run_ids: list[str] | None = None
+
+
 class Feedback(BaseModel):
     feedback: Literal["positive", "negative"] | None = None
     tags: list[str] | None = None

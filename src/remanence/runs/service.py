@@ -15,20 +15,22 @@ from remanence.core.profile import profile_of
 from remanence.core.rules import plan_step
 from remanence.core.run import Run
 from remanence.db.database import Database
-from remanence.errors import Invalid
+from remanence.errors import Conflict, Invalid
 from remanence.kit.clock import utc_now
-from remanence.kit.ids import AgentId, new_run_id, new_step_id
+from remanence.kit.ids import AgentId, RunId, new_run_id, new_step_id
 from remanence.kit.json import JsonObject
 from remanence.llm.catalogue import Catalogue
 from remanence.llm.registry import AdapterRegistry
 from remanence.messages.images import ImageFetcher
 from remanence.messages.schemas import View
 from remanence.messages.sending import SendRequest, to_messages
+from remanence.runs import repository
 from remanence.runs.attempt import LeaseAttempt
 from remanence.runs.checkpoint import Checkpoint
 from remanence.runs.loop import run_agent
 from remanence.runs.plan import LoopDoors, RunPlan
 from remanence.runs.supervisor import Channel, Supervisor
+from remanence.runs.withdrawing import withdraw_request
 from remanence.tools.executor import ToolExecutor
 
 
@@ -141,6 +143,26 @@ class RunService:
             override_system=request.override_system,
         )
         return self._adapters.adapter_for(compiled.config).payload(compiled)
+
+    async def cancel(self, actor: Actor, lane: str, run_ids: Sequence[str] | None) -> dict[str, str]:
+        """What became of each run: "cancelled", or "failed" for one that nobody knows.
+
+        Without ids all open runs of this history are meant, and a request that waits for an answer.
+        Raises Conflict if there is nothing to cancel.
+        """
+        asked: Sequence[str] = run_ids or await self._db.read(repository.list_open_runs, actor, lane)
+        outcome: dict[str, str] = {}
+        for run_id in asked:
+            was_open = await self._db.write(repository.cancel_run, actor, run_id)
+            outcome[run_id] = "failed" if was_open is None else "cancelled"
+            if was_open:
+                self._supervisor.cancel(RunId(run_id))
+        request = await self._db.write(withdraw_request, actor, lane)
+        if request is not None and request.run_id is not None:
+            outcome.setdefault(request.run_id, "cancelled")
+        if not outcome:
+            raise Conflict("Nothing is running here that could be cancelled.")
+        return outcome
 
     async def _override(self, agent: Agent, request: SendRequest) -> LLMConfig | None:
         """The model of this request alone; the agent's window and habits are kept."""

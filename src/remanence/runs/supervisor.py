@@ -25,6 +25,8 @@ from remanence.runs.plan import RunPlan
 log = logging.getLogger(__name__)
 
 _RENEW_S = repository.LEASE_S / 3
+_LOOK_S = 0.5
+"""How often a process looks whether its runs were cancelled through another one."""
 _POLL_S = 0.05
 """How often the first in line asks again for a lease that another process holds."""
 
@@ -68,7 +70,7 @@ class Supervisor:
         self._db = db
         self._checkpoint = checkpoint
         self._lanes = Lanes()
-        self._runs: set[RunId] = set()
+        self._runs: dict[RunId, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._keeper: asyncio.Task[None] | None = None
 
@@ -109,13 +111,15 @@ class Supervisor:
         channel: Channel,
         recorded: "asyncio.Future[None]",
     ) -> None:
-        self._runs.add(plan.run.id)
+        current = asyncio.current_task()
+        assert current is not None
+        self._runs[plan.run.id] = current
         try:
             async with ticket.held():
                 if await self._await_turn(plan, ticket, attempt, recorded, channel):
                     await self._run(plan, loop, channel)
         finally:
-            self._runs.discard(plan.run.id)
+            self._runs.pop(plan.run.id, None)
 
     async def _await_turn(
         self,
@@ -183,16 +187,31 @@ class Supervisor:
             log.exception("run %s could not be closed; its lease will lapse", plan.run.id)
         channel.put(RunFinished("error", RunUsage(), error))
 
+    def cancel(self, run_id: RunId) -> None:
+        """Stops a run of this process where it is; one of another process is told by the database."""
+        task = self._runs.get(run_id)
+        if task is not None:
+            task.cancel()
+
     async def _keep(self) -> None:
-        """Renews what this process has, and ends what dead processes left."""
+        """Renews what this process has, stops what was cancelled elsewhere, ends what the dead left."""
+        renewed_at = float("-inf")
         while True:
             try:
-                await self.sweep()
+                is_due = time.monotonic() - renewed_at >= _RENEW_S
+                if is_due:
+                    await self.sweep()
                 if self._runs:
-                    await self._db.write(repository.renew, list(self._runs))
+                    run_ids = list(self._runs)
+                    if is_due:
+                        await self._db.write(repository.renew, run_ids)
+                    for run_id in await self._db.read(repository.list_cancelled, run_ids):
+                        self.cancel(run_id)
+                if is_due:
+                    renewed_at = time.monotonic()
             except Exception:
                 log.exception("could not renew leases; trying again")
-            await asyncio.sleep(_RENEW_S)
+            await asyncio.sleep(_LOOK_S)
 
     async def sweep(self) -> None:
         for run_id, worker, has_lapsed in await self._db.read(repository.list_abandoned):
