@@ -1,9 +1,9 @@
-"""Types for what comes from outside and is to be stored.
+"""Types for what comes from outside and is to be stored. No HTTP in it.
 
-PostgreSQL can hold neither a NUL character in text nor what is no JSON of its own; SQLite could. So that
-both behave alike, and bad input is a 422 and not an error of the database, it stops here. No HTTP in it.
+What a database cannot hold stops here, on both alike, so that it is a 422 and not an error of the server.
 """
 
+import re
 from typing import Annotated, Any
 
 from pydantic import AfterValidator
@@ -11,17 +11,21 @@ from pydantic import AfterValidator
 from remanence.kit import json
 from remanence.kit.json import JsonObject
 
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+"""PostgreSQL has no NUL in text, and half a surrogate pair has no UTF-8; JSON can spell both."""
+
 
 def check_text(text: str) -> str:
-    if "\x00" in text:
-        raise ValueError("text must not contain the NUL character (U+0000)")
+    found = _UNSTORABLE.search(text)
+    if found:
+        raise ValueError(f"text must not contain the character U+{ord(found[0]):04X}")
     return text
 
 
 def check_json(value: JsonObject) -> JsonObject:
     try:
         json.encode(value)
-    except (TypeError, ValueError, RecursionError) as error:  # half a surrogate pair, a number beyond 64 bits
+    except (TypeError, ValueError, RecursionError) as error:  # such as a number beyond 64 bits
         raise ValueError(f"this cannot be stored as JSON: {error}") from None
     _check_strings(value)
     return value

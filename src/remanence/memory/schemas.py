@@ -72,8 +72,11 @@ class BlockUpdate(_BlockFields):
         return block.model_copy(update=changes | self.given())
 
 
-class BlockFilter(Frozen):
-    """Which blocks a list or a count is about. All conditions must hold."""
+class BlockFilter(Frozen, defer_build=False):
+    """Which blocks a list or a count is about. All conditions must hold.
+
+    Built at once: FastAPI reads it from the query string, and warns of a model that is built late.
+    """
 
     label: StoredText | None = None
     templates_only: bool = False

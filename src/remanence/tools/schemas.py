@@ -26,8 +26,11 @@ Names = Annotated[list[StoredText], BeforeValidator(_split)]
 Types = Annotated[list[ToolType], BeforeValidator(_split)]
 
 
-class ToolFilter(Frozen):
-    """Which tools a list or a count is about. All conditions must hold."""
+class ToolFilter(Frozen, defer_build=False):
+    """Which tools a list or a count is about. All conditions must hold.
+
+    Built at once: FastAPI reads it from the query string, and warns of a model that is built late.
+    """
 
     name: StoredText | None = None
     names: Names | None = None
