@@ -5,6 +5,7 @@ read by the model that made the call, so each says how to call properly.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from remanence.core.almost_json import NotJson, parse_almost_json
@@ -22,6 +23,8 @@ from remanence.kit import json
 from remanence.kit.json import JsonObject
 
 _MAX_FAULTS = 5
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+"""NUL and halves of surrogate pairs: JSON can spell them, databases cannot hold them."""
 
 
 class BadArguments(ValueError):
@@ -46,7 +49,10 @@ def parse_arguments(text: str, *, is_cut: bool = False) -> JsonObject:
         return {}
     if not has_type(value, "object"):
         raise BadArguments('The arguments must be one JSON object, like {"name": "value"}.')
-    return as_object(value)
+    args = as_object(value)
+    if "\\u" in text and any(_UNSTORABLE.search(each) for each in _texts(args)):
+        raise BadArguments("The arguments hold characters that no text may have: \\u0000 or half a letter.")
+    return args
 
 
 def coerce_arguments(args: JsonObject, parameters: JsonObject) -> JsonObject:
@@ -72,6 +78,18 @@ def check_arguments(args: JsonObject, parameters: JsonObject) -> str | None:
         return None
     more = f"; and {len(faults) - _MAX_FAULTS} more" if len(faults) > _MAX_FAULTS else ""
     return f"The call was not run: {'; '.join(faults[:_MAX_FAULTS])}{more}. {_usage(parameters)}"
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif has_type(value, "object"):
+        for name, item in as_object(value).items():
+            yield name
+            yield from _texts(item)
+    elif has_type(value, "array"):
+        for item in as_list(value):
+            yield from _texts(item)
 
 
 def _repair(text: str, is_cut: bool) -> Any:

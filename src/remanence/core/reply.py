@@ -1,7 +1,7 @@
 """Folds the pieces of a model's answer into one reply."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from remanence.core.llm import (
     Delta,
@@ -46,30 +46,47 @@ class _Segment:
 
 
 class ReplyBuilder:
-    def __init__(self) -> None:
+    def __init__(self, *, max_calls: int | None = None) -> None:
+        """With `max_calls` the first ones count; the model may ask for the others again."""
+        self._max_calls = max_calls
         self._segments: list[_Segment] = []
         self._calls: dict[int, _Call] = {}
         self._finished = Finished("stop")
 
-    def add(self, deltas: Sequence[Delta]) -> None:
-        for delta in deltas:
-            match delta:
-                case TextDelta(text=text):
-                    self._segment(TextDelta, is_redacted=False).texts.append(text)
-                case ReasoningDelta():
-                    segment = self._segment(ReasoningDelta, is_redacted=delta.is_redacted)
-                    segment.texts.append(delta.text)
-                    segment.signature = delta.signature or segment.signature
-                case ToolCallDelta():
-                    call = self._calls.get(delta.index)
-                    if call is None:
-                        call = self._calls[delta.index] = _Call("", "", [])
-                    call.id = delta.id or call.id
-                    call.name = delta.name or call.name
-                    if delta.arguments:
-                        call.arguments.append(delta.arguments)
-                case Finished():
-                    self._finished = delta
+    def add(self, deltas: Sequence[Delta]) -> list[Delta]:
+        """Takes the pieces in; those of them that count, as they were taken."""
+        return [taken for delta in deltas if (taken := self._take(delta)) is not None]
+
+    def _take(self, delta: Delta) -> Delta | None:
+        match delta:
+            case TextDelta():
+                delta.text = _storable(delta.text)
+                self._segment(TextDelta, is_redacted=False).texts.append(delta.text)
+            case ReasoningDelta():
+                delta.text = _storable(delta.text)
+                segment = self._segment(ReasoningDelta, is_redacted=delta.is_redacted)
+                segment.texts.append(delta.text)
+                segment.signature = delta.signature or segment.signature
+            case ToolCallDelta():
+                return self._take_call(delta)
+            case Finished():
+                self._finished = delta
+        return delta
+
+    def _take_call(self, delta: ToolCallDelta) -> ToolCallDelta | None:
+        call = self._calls.get(delta.index)
+        if call is None:
+            if self._max_calls is not None and len(self._calls) >= self._max_calls:
+                return None
+            if any(delta.id == other.id for other in self._calls.values()):
+                delta.id = f"{delta.id}_{delta.index}"  # returns are told apart by it
+            call = self._calls[delta.index] = _Call("", "", [])
+        delta.arguments = _storable(delta.arguments)
+        call.id = delta.id or call.id
+        call.name = delta.name or call.name
+        if delta.arguments:
+            call.arguments.append(delta.arguments)
+        return delta
 
     def build(self) -> Reply:
         calls = tuple(
@@ -99,6 +116,6 @@ def _part(segment: _Segment) -> Part | None:
     return TextPart(text=text) if text else None
 
 
-def keep_first_call(reply: Reply) -> Reply:
-    """Without parallel calls only the first counts; the model may ask for the others again."""
-    return replace(reply, calls=reply.calls[:1]) if len(reply.calls) > 1 else reply
+def _storable(text: str) -> str:
+    """No database holds a NUL in text, and no reader misses it."""
+    return text.replace("\x00", "") if "\x00" in text else text

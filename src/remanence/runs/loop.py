@@ -36,8 +36,8 @@ async def run_agent(run: RunPlan, doors: LoopDoors) -> AsyncIterator[Event]:
         try:
             async with aclosing(doors.stream(step.request)) as replies:
                 async for deltas in replies:
-                    step.note(deltas)
-                    yield Streamed(step.id, step.message_id, step.at, deltas, step.gates)
+                    counted = step.note(deltas)
+                    yield Streamed(step.id, step.message_id, step.at, counted, step.gates)
             if step.builder.build().is_empty:
                 raise EmptyReply(
                     "The model answered with neither text nor a tool call; send the message again."

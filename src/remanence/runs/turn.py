@@ -14,12 +14,12 @@ from remanence.core.approval import (
     is_given_already,
     match_answer,
 )
-from remanence.core.context import allows_in_parallel, compile_request
+from remanence.core.context import compile_request
 from remanence.core.event import RunFinished, RunUsage, StepSaved
 from remanence.core.llm import Delta, FinishReason, InContext, ModelRequest
 from remanence.core.message import Approval, Message, ToolCall, ToolReturn, pending_request
 from remanence.core.profile import profile_of
-from remanence.core.reply import Reply, ReplyBuilder, keep_first_call
+from remanence.core.reply import Reply, ReplyBuilder
 from remanence.core.rules import CallRecord, Continue, StepPlan, Stop, decide_next, needs_approval, plan_step
 from remanence.errors import (
     BadArgument,
@@ -60,7 +60,7 @@ class Step:
         self.request = request
         self.gates = gates
         """The tools whose calls somebody else must answer."""
-        self.builder = ReplyBuilder()
+        self.builder = ReplyBuilder(max_calls=None if request.parallel_tool_calls else 1)
         self.started_ns = time.perf_counter_ns()
         self.first_token_ns: int | None = None
         self.llm_ns: int | None = None
@@ -69,10 +69,11 @@ class Step:
         self.calls: tuple[ReadCall, ...] = ()
         self.acted: Acted | None = None
 
-    def note(self, deltas: Sequence[Delta]) -> None:
+    def note(self, deltas: Sequence[Delta]) -> list[Delta]:
+        """What counts of these."""
         if self.first_token_ns is None:
             self.first_token_ns = time.perf_counter_ns()
-        self.builder.add(deltas)
+        return self.builder.add(deltas)
 
 
 class Turn:
@@ -82,12 +83,12 @@ class Turn:
         self._began_ns = time.perf_counter_ns()
         self._profile = profile_of(state.agent.agent_type)
         self._keeper = Keeper(run, self._profile.reply)
-        self._calls: list[CallRecord] = []
+        self._calls: list[CallRecord] = list(run.earlier_calls)
         self._tools_used: dict[str, None] = {}
         self._unsaved = run.inputs
         self._is_reminded = False
         self._ttft_ns: int | None = None
-        self._steps = 0
+        self._steps = run.earlier_steps
         self._forgets = state.agent.message_buffer_autoclear
         """Whether the next save leaves only the system message before it."""
         self.state = replace(state, window=state.window[:1]) if self._forgets else state
@@ -109,7 +110,7 @@ class Turn:
             override_system=self._run.override_system,
         )
         last = self._unsaved[-1].created_at if self._unsaved else state.last_message_at
-        id = self._run.first_step_id if self._steps == 0 else new_step_id()
+        id = self._run.first_step_id if self._steps == 0 and self._unsaved else new_step_id()
         self._steps += 1
         gates = {name for name in names if needs_approval(rules, name)} | client_names
         return Step(id, later_than(last), plan, request, frozenset(gates))
@@ -121,8 +122,6 @@ class Turn:
         if self._ttft_ns is None and step.first_token_ns is not None:
             self._ttft_ns = step.first_token_ns - self._began_ns
         reply = step.builder.build()
-        if not (self._is_native and allows_in_parallel(self.state)):
-            reply = keep_first_call(reply)
         step.reply = reply
         step.calls = self._read(reply.calls, step, is_cut=reply.finish == "length")
         self.usage = self.usage.plus(reply.usage, tracks_context=self._is_native)
