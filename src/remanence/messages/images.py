@@ -1,5 +1,6 @@
 """Images in messages: those given as links are fetched and kept, so that history does not fade."""
 
+import asyncio
 import base64
 import ipaddress
 import socket
@@ -44,7 +45,7 @@ def _has_link(message: MessageCreate) -> bool:
 async def _fetch(session: aiohttp.ClientSession, url: str) -> Base64Image:
     if url.startswith("data:"):
         return _from_data_url(url)
-    await _refuse_inner_addresses(session, url)
+    await _refuse_inner_addresses(url)
     try:
         async with session.get(url, allow_redirects=False) as response:
             if response.status != 200:
@@ -72,15 +73,15 @@ def _from_data_url(url: str) -> Base64Image:
     return Base64Image(media_type=media_type, data=data)
 
 
-async def _refuse_inner_addresses(session: aiohttp.ClientSession, url: str) -> None:
+async def _refuse_inner_addresses(url: str) -> None:
     """Cloud metadata lives on link-local addresses; a picture never does."""
-    host = urlsplit(url).hostname
-    if urlsplit(url).scheme not in ("http", "https") or not host:
-        raise BadArgument(f"{url} is not an http address of an image.")
     try:
-        found: list[Any] = await session.loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except OSError as error:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise BadArgument(f"{url} is not an http address of an image.")
+        loop = asyncio.get_running_loop()
+        found: list[Any] = await loop.getaddrinfo(parts.hostname, None, type=socket.SOCK_STREAM)
+    except (OSError, ValueError) as error:  # nobody of that name, or no name at all
         raise BadArgument(f"The image at {url} could not be fetched: {error}.") from error
-    for entry in found:
-        if ipaddress.ip_address(entry[4][0]).is_link_local:
-            raise BadArgument(f"Images are not fetched from {host}.")
+    if any(ipaddress.ip_address(entry[4][0]).is_link_local for entry in found):
+        raise BadArgument(f"Images are not fetched from {parts.hostname}.")
