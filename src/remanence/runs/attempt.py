@@ -15,13 +15,18 @@ from remanence.runs.plan import RunPlan
 
 
 class LeaseAttempt:
-    def __init__(self, db: Database, plan: RunPlan) -> None:
+    def __init__(self, db: Database, plan: RunPlan, *, is_recorded: bool = False) -> None:
         self._db = db
         self._plan = plan
-        self._is_recorded = False
+        self._is_recorded = is_recorded
         self._grant: repository.Grant | None = None
         self.inputs: tuple[Message, ...] = plan.inputs
         """As stored; those that had to wait move behind what was said meanwhile."""
+
+    @property
+    def fence(self) -> int:
+        assert self._grant is not None, "the lease comes before the work"
+        return self._grant.fence
 
     @property
     def versions(self) -> Versions:
@@ -39,19 +44,19 @@ class LeaseAttempt:
 
 
 def _record_waiting(connection: Connection, plan: RunPlan) -> None:
-    repository.enqueue(connection, plan.run, this_worker())
+    repository.enqueue(connection, plan.run, this_worker(), plan.request)
     messages.insert_messages(connection, plan.run.organization_id, plan.inputs)
 
 
 def _start(
     connection: Connection, plan: RunPlan, is_new: bool
 ) -> tuple[repository.Grant | None, tuple[Message, ...]]:
-    grant = repository.try_start(connection, plan.run, this_worker(), is_new=is_new)
+    grant = repository.try_start(connection, plan.run, this_worker(), is_new=is_new, request=plan.request)
     if is_new:
         messages.insert_messages(connection, plan.run.organization_id, plan.inputs)
         return grant, plan.inputs
-    if grant is None:
-        return None, plan.inputs
+    if grant is None or not plan.inputs:
+        return grant, plan.inputs
     last = messages.last_message_before_run(connection, plan.run.agent_id, plan.run.id)
     start = later_than(last)
     moved = tuple(

@@ -26,13 +26,13 @@ class Checkpoint:
         self._states = states
         self._index = index
 
-    async def save(self, run: RunPlan, state: AgentState, record: StepRecord) -> AgentState:
+    async def save(self, run: RunPlan, state: AgentState, record: StepRecord, *, fence: int) -> AgentState:
         """The state after the step. Raises LeaseLost, and then nothing was saved."""
         added = (*record.inputs, *record.messages)
         asked = pending_request([each.message for each in state.window[-1:]])
         whole = (asked, *added) if asked is not None else added
         assert is_well_formed(whole), "a step must leave each tool call with its return"
-        window_version, agent_version = await self._db.write(self._write, run, state, record)
+        window_version, agent_version = await self._db.write(self._write, run, state, record, fence)
         after = state.with_messages(*added)
         for edit in record.edits:
             after = replace(after, blocks=apply_edit(after.blocks, edit))
@@ -49,7 +49,7 @@ class Checkpoint:
         return after
 
     def _write(
-        self, connection: Connection, run: RunPlan, state: AgentState, record: StepRecord
+        self, connection: Connection, run: RunPlan, state: AgentState, record: StepRecord, fence: int
     ) -> tuple[int, int | None]:
         is_last = record.stop_reason is not None
         if (
@@ -57,7 +57,7 @@ class Checkpoint:
             and repository.agent_version(connection, state.agent.id, locks=True) != state.agent_version
         ):
             raise StaleMemory
-        version = repository.advance_lease(connection, state.lane, run.run.id, is_last=is_last)
+        version = repository.advance_lease(connection, state.lane, run.run.id, fence, is_last=is_last)
         if version is None:
             raise LeaseLost("Another process took this conversation over; nothing of this step was saved.")
         organization_id = run.run.organization_id

@@ -10,6 +10,7 @@ from remanence.core.approval import Answer
 from remanence.core.block import BlockEdit
 from remanence.core.llm import Delta, LLMConfig, ModelRequest, ToolSpec
 from remanence.core.message import Message
+from remanence.core.rules import CallRecord
 from remanence.core.run import Run, Step
 from remanence.core.tool import Tool
 from remanence.errors import AppError
@@ -31,6 +32,11 @@ class RunPlan:
     client_tools: tuple[ToolSpec, ...] = ()
     override_config: LLMConfig | None = None
     override_system: str | None = None
+    request: JsonObject | None = None
+    """Kept with a background run, so that another process can carry it on."""
+    earlier_calls: tuple[CallRecord, ...] = ()
+    """Made before another process took the run over."""
+    earlier_steps: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from sqlalchemy import (
     select,
     update,
 )
+from sqlalchemy.orm import aliased
 
 from remanence.core.actor import Actor
 from remanence.core.agent import StopReason
@@ -27,16 +28,17 @@ from remanence.core.page import Page
 from remanence.core.run import Run, Step, status_after
 from remanence.db.paging import fetch_page
 from remanence.db.tables import AgentRow, LeaseRow, RunRow, StepRow
-from remanence.errors import NotFound
+from remanence.errors import Conflict, NotFound
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import AgentId, RunId
+from remanence.kit.json import JsonObject
 from remanence.messages import repository as messages
 from remanence.runs.queries import RunQuery, StepQuery
 
 LEASE_S = 15
 """How long a process may be silent before others take its work over."""
 
-_RUN = [c for c in RunRow.__table__.columns if c.name not in ("lane", "alive_until", "worker")]
+_RUN = [c for c in RunRow.__table__.columns if c.name not in ("lane", "alive_until", "worker", "request")]
 _STEP = list(StepRow.__table__.columns)
 _RUN_FIELDS = set(Run.model_fields) - {"metadata"}
 _USAGE_FIELDS = (
@@ -57,26 +59,42 @@ class Grant:
 
     agent_version: int
     window_version: int
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A run taken over from a dead process, with what it was asked to do."""
+
+    run: Run
+    request: JsonObject
 
 
 # Leases
 
 
-def try_start(connection: Connection, run: Run, worker: str, *, is_new: bool) -> Grant | None:
+def try_start(
+    connection: Connection, run: Run, worker: str, *, is_new: bool, request: JsonObject | None = None
+) -> Grant | None:
     """Takes the lease for this run if it is its turn, and records the run either way.
 
     A new run is stored, running or waiting; one that waits is only looked at again. Raises NotFound.
     """
     now = utc_now()
+    holding = aliased(RunRow)
     row = connection.execute(
         select(
             AgentRow.state_version,
             LeaseRow.window_version,
             LeaseRow.holder,
             LeaseRow.expires_at,
+            LeaseRow.fence,
+            holding.background.label("held_in_background"),
             _older_waiting(run, now).label("must_wait"),
         )
+        .select_from(AgentRow)
         .join(LeaseRow, LeaseRow.lane == run.lane)
+        .outerjoin(holding, and_(holding.id == LeaseRow.holder, holding.status.in_(_OPEN)))
         .where(
             AgentRow.id == run.agent_id,
             AgentRow.organization_id == run.organization_id,
@@ -86,31 +104,45 @@ def try_start(connection: Connection, run: Run, worker: str, *, is_new: bool) ->
     ).first()
     if row is None:
         raise NotFound(f"There is no agent {run.agent_id}.")
-    is_held = row.holder is not None and row.expires_at is not None and row.expires_at > now
+    is_free = row.holder is None or row.holder == run.id
+    has_lapsed = row.expires_at is None or row.expires_at <= now
+    # A background run whose process died is carried on by whoever finds it, before others have their turn.
+    is_held = not is_free and (not has_lapsed or bool(row.held_in_background))
     if is_held or row.must_wait:
         if is_new:
-            _insert_run(connection, run, worker, "created", now)
+            _insert_run(connection, run, worker, "created", now, request)
         return None
-    if row.holder is not None:
+    if row.holder is not None and not is_free:
         end_dead_run(connection, RunId(row.holder))
+    fence = row.fence + 1
     connection.execute(
         update(LeaseRow)
         .where(LeaseRow.lane == run.lane)
-        .values(holder=run.id, expires_at=now + timedelta(seconds=LEASE_S))
+        .values(holder=run.id, fence=fence, expires_at=now + timedelta(seconds=LEASE_S))
     )
     if is_new:
-        _insert_run(connection, run, worker, "running", now)
+        _insert_run(connection, run, worker, "running", now, request)
     else:
-        connection.execute(update(RunRow).where(RunRow.id == run.id).values(status="running"))
-    return Grant(row.state_version, row.window_version)
+        _mark_running(connection, run.id)
+    return Grant(row.state_version, row.window_version, fence)
 
 
-def enqueue(connection: Connection, run: Run, worker: str) -> None:
+def enqueue(connection: Connection, run: Run, worker: str, request: JsonObject | None = None) -> None:
     """Puts a run on record that has to wait for others of this process."""
-    _insert_run(connection, run, worker, "created", utc_now())
+    _insert_run(connection, run, worker, "created", utc_now(), request)
 
 
-def advance_lease(connection: Connection, lane: str, run_id: RunId, *, is_last: bool) -> int | None:
+def _mark_running(connection: Connection, run_id: RunId) -> None:
+    changed = connection.execute(
+        update(RunRow).where(RunRow.id == run_id, RunRow.status.in_(_OPEN)).values(status="running")
+    )
+    if changed.rowcount == 0:
+        raise Conflict(f"Run {run_id} was cancelled before its turn came.")
+
+
+def advance_lease(
+    connection: Connection, lane: str, run_id: RunId, fence: int, *, is_last: bool
+) -> int | None:
     """Renews the lease for a step about to be saved, or gives it back with the last one.
 
     The new version of the window, or None if the lease is no longer ours.
@@ -122,7 +154,7 @@ def advance_lease(connection: Connection, lane: str, run_id: RunId, *, is_last: 
         values["expires_at"] = utc_now() + timedelta(seconds=LEASE_S)
     return connection.execute(
         update(LeaseRow)
-        .where(LeaseRow.lane == lane, LeaseRow.holder == run_id)
+        .where(LeaseRow.lane == lane, LeaseRow.holder == run_id, LeaseRow.fence == fence)
         .values(**values)
         .returning(LeaseRow.window_version)
     ).scalar_one_or_none()
@@ -174,13 +206,42 @@ def list_open_runs(connection: Connection, actor: Actor, lane: str) -> list[RunI
     return [RunId(run_id) for run_id in rows]
 
 
-def list_abandoned(connection: Connection) -> list[tuple[RunId, str | None, bool]]:
-    """Open runs, the process that had each, and whether its time is up."""
+@dataclass(frozen=True, slots=True)
+class OpenRun:
+    id: RunId
+    worker: str | None
+    has_lapsed: bool
+    is_background: bool
+
+
+def list_open(connection: Connection) -> list[OpenRun]:
+    """All runs under way, the process that has each, and whether its time is up."""
     now = utc_now()
     rows = connection.execute(
-        select(RunRow.id, RunRow.worker, RunRow.alive_until).where(RunRow.status.in_(_OPEN))
+        select(RunRow.id, RunRow.worker, RunRow.alive_until, RunRow.background).where(
+            RunRow.status.in_(_OPEN)
+        )
     )
-    return [(RunId(row.id), row.worker, row.alive_until is None or row.alive_until < now) for row in rows]
+    return [
+        OpenRun(RunId(row.id), row.worker, row.alive_until is None or row.alive_until < now, row.background)
+        for row in rows
+    ]
+
+
+def claim_run(connection: Connection, found: OpenRun, worker: str) -> Claim | None:
+    """Takes an abandoned run over, unless another process was quicker."""
+    now = utc_now()
+    row = connection.execute(
+        update(RunRow)
+        .where(
+            RunRow.id == found.id,
+            RunRow.status.in_(_OPEN),
+            RunRow.worker.is_not_distinct_from(found.worker),
+        )
+        .values(worker=worker, alive_until=now + timedelta(seconds=LEASE_S))
+        .returning(*_RUN, RunRow.request)
+    ).first()
+    return Claim(_run_from(row), row.request or {}) if row is not None else None
 
 
 def end_dead_run(connection: Connection, run_id: RunId) -> None:
@@ -306,7 +367,7 @@ def insert_step(connection: Connection, step: Step) -> None:
     usage = step.usage
     values = {name: getattr(step, name) for name in _STEP_FIELDS}
     values |= {name: getattr(usage, name) if usage else None for name in _USAGE_FIELDS}
-    connection.execute(insert(StepRow).values(**values, tags=list(step.tags) or None))
+    connection.execute(insert(StepRow), values | {"tags": list(step.tags) or None})
 
 
 def get_step(connection: Connection, actor: Actor, step_id: str) -> Step:
@@ -363,17 +424,20 @@ def set_feedback(
 # Rows
 
 
-def _insert_run(connection: Connection, run: Run, worker: str, status: str, now: datetime) -> None:
+def _insert_run(
+    connection: Connection, run: Run, worker: str, status: str, now: datetime, request: JsonObject | None
+) -> None:
     values = {name: getattr(run, name) for name in _RUN_FIELDS}
     values |= {
         "status": status,
         "metadata_": run.metadata,
         "lane": run.lane,
         "worker": worker,
+        "request": request,
         "alive_until": now + timedelta(seconds=LEASE_S),
         "tools_used": None,
     }
-    connection.execute(insert(RunRow).values(**values))
+    connection.execute(insert(RunRow), values)
 
 
 def _older_waiting(run: Run, now: datetime) -> ColumnElement[bool]:

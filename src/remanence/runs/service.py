@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from remanence.agents import repository as agents
 from remanence.agents.state import StateStore, load_state
@@ -187,7 +188,7 @@ class RunService:
             reload=self._checkpoint.reload,
             stream=self._stream,
             execute=self._executor.execute,
-            checkpoint=self._checkpoint.save,
+            checkpoint=partial(self._checkpoint.save, fence=attempt.fence),
             fail=self._checkpoint.fail,
             close=self._checkpoint.abandon,
         )

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -73,6 +73,8 @@ class Supervisor:
         self._runs: dict[RunId, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._keeper: asyncio.Task[None] | None = None
+        self.revive: Callable[[repository.OpenRun], Awaitable[None]] | None = None
+        """Set by the service that knows how to carry a background run on."""
 
     def start(self) -> None:
         self._keeper = asyncio.create_task(self._keep())
@@ -214,12 +216,17 @@ class Supervisor:
             await asyncio.sleep(_LOOK_S)
 
     async def sweep(self) -> None:
-        for run_id, worker, has_lapsed in await self._db.read(repository.list_abandoned):
-            if run_id in self._runs:
+        """Ends the runs that dead processes left, and carries those in the background on."""
+        for found in await self._db.read(repository.list_open):
+            is_gone = found.has_lapsed or (found.worker is not None and is_surely_gone(found.worker))
+            if found.id in self._runs or not is_gone:
                 continue
-            if has_lapsed or (worker is not None and is_surely_gone(worker)):
-                log.info("ending run %s, whose process is gone", run_id)
-                await self._db.write(repository.end_dead_run, run_id)
+            if found.is_background and self.revive is not None:
+                log.info("carrying on run %s, whose process is gone", found.id)
+                await self.revive(found)
+            else:
+                log.info("ending run %s, whose process is gone", found.id)
+                await self._db.write(repository.end_dead_run, found.id)
 
 
 def _settle(future: "asyncio.Future[None]") -> None:

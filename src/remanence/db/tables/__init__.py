@@ -16,7 +16,7 @@ from remanence.db.tables.files import (
 from remanence.db.tables.groups import GroupRow, GroupsAgentsRow, GroupsBlocksRow
 from remanence.db.tables.identities import IdentitiesAgentsRow, IdentitiesBlocksRow, IdentityRow
 from remanence.db.tables.messages import ContextMessageRow, ConversationRow, MessageRow
-from remanence.db.tables.runs import LeaseRow, RunRow, StepRow
+from remanence.db.tables.runs import LeaseRow, RunEventsRow, RunOtidRow, RunRow, StepRow
 from remanence.db.tables.tools import ToolRow, ToolsAgentsRow
 
 __all__ = [
@@ -45,6 +45,8 @@ __all__ = [
     "MessageRow",
     "OrganizationRow",
     "PassageTagRow",
+    "RunEventsRow",
+    "RunOtidRow",
     "RunRow",
     "SourcePassageRow",
     "SourceRow",

@@ -37,6 +37,8 @@ class RunRow(Identified, Owned, Base):
     stop_reason: Mapped[str | None] = mapped_column(String)
     metadata_: Mapped[Any] = json_field()
     request_config: Mapped[Any] = json_field()
+    request: Mapped[Any] = json_field()
+    """What another process needs to carry a background run on."""
     callback_url: Mapped[str | None] = mapped_column(String)
     callback_sent_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     callback_status_code: Mapped[int | None] = mapped_column(Integer)
@@ -44,6 +46,29 @@ class RunRow(Identified, Owned, Base):
     ttft_ns: Mapped[int | None] = mapped_column(BigInteger)
     total_duration_ns: Mapped[int | None] = mapped_column(BigInteger)
     tools_used: Mapped[Any] = json_field()
+
+
+class RunEventsRow(Base):
+    """Frames of a background run's stream, numbered, a few at a time."""
+
+    __tablename__ = "run_events"
+
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
+    last_seq: Mapped[int] = mapped_column(Integer, primary_key=True)
+    first_seq: Mapped[int] = mapped_column(Integer, nullable=False)
+    frames: Mapped[str] = mapped_column(Text, nullable=False)
+
+
+class RunOtidRow(Base):
+    """Which run a client's own message id started, so that sending it again starts no other."""
+
+    __tablename__ = "run_otids"
+    __table_args__ = (Index("ix_run_otids_created_at", "created_at"),)
+
+    lane: Mapped[str] = mapped_column(String, primary_key=True)
+    otid: Mapped[str] = mapped_column(String, primary_key=True)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), nullable=False, index=True)
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime, nullable=False)
 
 
 class StepRow(Identified, Owned, Base):
@@ -93,6 +118,8 @@ class LeaseRow(Base):
     )
     holder: Mapped[str | None] = mapped_column(String)
     """The run that has it."""
+    fence: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0", nullable=False)
+    """Grows each time the lease is taken: a process that was thought dead cannot write with an old one."""
     expires_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     window_version: Mapped[int] = mapped_column(BigInteger, default=1, server_default="1", nullable=False)
     """Grows with each change to the window of this history; caches compare it."""

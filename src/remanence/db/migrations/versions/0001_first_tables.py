@@ -515,6 +515,7 @@ def upgrade() -> None:
         sa.Column("lane", sa.String(), nullable=False),
         sa.Column("agent_id", sa.String(), nullable=False),
         sa.Column("holder", sa.String(), nullable=True),
+        sa.Column("fence", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("window_version", sa.BigInteger(), server_default="1", nullable=False),
         sa.ForeignKeyConstraint(
@@ -574,6 +575,7 @@ def upgrade() -> None:
         sa.Column("stop_reason", sa.String(), nullable=True),
         sa.Column("metadata_", _json(), nullable=True),
         sa.Column("request_config", _json(), nullable=True),
+        sa.Column("request", _json(), nullable=True),
         sa.Column("callback_url", sa.String(), nullable=True),
         sa.Column("callback_sent_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("callback_status_code", sa.Integer(), nullable=True),
@@ -745,6 +747,30 @@ def upgrade() -> None:
     )
     op.create_index("ix_passage_tags_archive_id_tag", "passage_tags", ["archive_id", "tag"], unique=False)
     op.create_table(
+        "run_events",
+        sa.Column("run_id", sa.String(), nullable=False),
+        sa.Column("last_seq", sa.Integer(), nullable=False),
+        sa.Column("first_seq", sa.Integer(), nullable=False),
+        sa.Column("frames", sa.Text(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["run_id"], ["runs.id"], name=op.f("fk_run_events_run_id_runs"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("run_id", "last_seq", name=op.f("pk_run_events")),
+    )
+    op.create_table(
+        "run_otids",
+        sa.Column("lane", sa.String(), nullable=False),
+        sa.Column("otid", sa.String(), nullable=False),
+        sa.Column("run_id", sa.String(), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["run_id"], ["runs.id"], name=op.f("fk_run_otids_run_id_runs"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("lane", "otid", name=op.f("pk_run_otids")),
+    )
+    op.create_index("ix_run_otids_created_at", "run_otids", ["created_at"], unique=False)
+    op.create_index(op.f("ix_run_otids_run_id"), "run_otids", ["run_id"], unique=False)
+    op.create_table(
         "source_passages",
         sa.Column("source_id", sa.String(), nullable=False),
         sa.Column("file_id", sa.String(), nullable=True),
@@ -843,6 +869,10 @@ def downgrade() -> None:
     op.drop_index("ix_source_passages_source_id_created_at", table_name="source_passages")
     op.drop_index("ix_source_passages_file_id", table_name="source_passages")
     op.drop_table("source_passages")
+    op.drop_index(op.f("ix_run_otids_run_id"), table_name="run_otids")
+    op.drop_index("ix_run_otids_created_at", table_name="run_otids")
+    op.drop_table("run_otids")
+    op.drop_table("run_events")
     op.drop_index("ix_passage_tags_archive_id_tag", table_name="passage_tags")
     op.drop_table("passage_tags")
     op.drop_index(op.f("ix_groups_blocks_block_id"), table_name="groups_blocks")
