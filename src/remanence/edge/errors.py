@@ -132,4 +132,6 @@ async def _on_http_error(_request: Request, error: Exception) -> Response:
 async def _on_unforeseen(request: Request, error: Exception) -> Response:
     log.error("unforeseen error at %s %s", request.method, request.url.path, exc_info=error)
     text = "INTERNAL_SERVER_ERROR: Something went wrong here; the log has the details under this request id."
-    return JsonBytes({"detail": text, "request_id": request_id.get()}, 500)
+    name = request_id.get() or ""
+    # The door that names answers is not passed on this way out.
+    return JsonBytes({"detail": text, "request_id": name}, 500, {"x-request-id": name})

@@ -4,6 +4,7 @@ What a database cannot hold stops here, on both alike, so that it is a 422 and n
 """
 
 import re
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from pydantic import AfterValidator
@@ -13,6 +14,9 @@ from remanence.kit.json import JsonObject
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 """PostgreSQL has no NUL in text, and half a surrogate pair has no UTF-8; JSON can spell both."""
+
+MAX_NUMBER = 2**31 - 1
+"""The largest number that an integer column holds."""
 
 
 def check_text(text: str) -> str:
@@ -29,6 +33,14 @@ def check_json(value: JsonObject) -> JsonObject:
         raise ValueError(f"this cannot be stored as JSON: {error}") from None
     _check_strings(value)
     return value
+
+
+def as_utc(moment: datetime) -> datetime:
+    """A moment without a zone is one in UTC."""
+    try:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except OverflowError:
+        raise ValueError("this moment lies outside the calendar") from None
 
 
 def _check_strings(value: Any) -> None:
@@ -48,3 +60,4 @@ def _check_strings(value: Any) -> None:
 
 StoredText = Annotated[str, AfterValidator(check_text)]
 StoredJson = Annotated[JsonObject, AfterValidator(check_json)]
+StoredMoment = Annotated[datetime, AfterValidator(as_utc)]

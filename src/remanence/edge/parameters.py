@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from fastapi import Path, Query, Request
 
 from remanence.core.page import Order, Page
+from remanence.edge.fields import MAX_NUMBER
 from remanence.kit.ids import id_pattern
 
 
@@ -26,7 +27,7 @@ def page_parameters(
     *,
     limit: int,
     order: Order = "desc",
-    max_limit: int | None = None,
+    max_limit: int = MAX_NUMBER,
     order_by: tuple[str, ...] = ("created_at",),
 ) -> Callable[..., Page]:
     """A dependency that reads before, after, limit, order and order_by."""
