@@ -3,7 +3,7 @@
 from typing import Any
 
 from remanence.core.conform import as_object
-from remanence.core.llm import LLMConfig, ResponseFormat
+from remanence.core.llm import LLMConfig
 from remanence.errors import Invalid
 from remanence.kit.json import JsonObject
 
@@ -76,8 +76,7 @@ def apply_model_settings(config: LLMConfig, settings: JsonObject) -> LLMConfig:
         if settings.get(theirs) is not None:
             changes[ours] = settings[theirs]
     if "response_format" in settings:
-        given = settings["response_format"]
-        changes["response_format"] = None if given is None else ResponseFormat.model_validate(given)
+        changes["response_format"] = settings["response_format"]
     reasoning = as_object(settings.get("reasoning"))
     if "reasoning_effort" in reasoning:
         changes["reasoning_effort"] = reasoning["reasoning_effort"]

@@ -1,7 +1,6 @@
 """Wire bodies of agents: what clients send, and what they get back."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints
@@ -10,6 +9,7 @@ from remanence.agents.model_settings import model_settings_of
 from remanence.core.agent import Agent, AgentType, CompactionMode, Relations, StopReason
 from remanence.core.llm import EmbeddingConfig, LLMConfig, ResponseFormat
 from remanence.core.tool import ToolRule
+from remanence.edge.fields import MAX_NUMBER, StoredMoment
 from remanence.kit.ids import MessageId, id_pattern
 from remanence.kit.json import JsonObject
 from remanence.memory.schemas import BlockCreate, block_body
@@ -22,6 +22,9 @@ ToolRef = Annotated[str, StringConstraints(pattern=id_pattern("tool"))]
 SourceRef = Annotated[str, StringConstraints(pattern=id_pattern("source"))]
 IdentityRef = Annotated[str, StringConstraints(pattern=id_pattern("identity"))]
 MessageRef = Annotated[str, StringConstraints(pattern=id_pattern("message"))]
+Tag = Annotated[str, StringConstraints(min_length=1, max_length=255)]
+ProjectRef = Annotated[str, StringConstraints(max_length=255)]
+"""Tags and projects are index keys, and those are bounded in PostgreSQL."""
 
 
 class CompactionInput(BaseModel):
@@ -43,7 +46,7 @@ class _AgentFields(BaseModel):
     block_ids: list[BlockRef] | None = None
     identity_ids: list[IdentityRef] | None = None
     tool_rules: list[ToolRule] | None = None
-    tags: list[str] | None = None
+    tags: list[Tag] | None = None
     system: str | None = None
     description: str | None = None
     metadata: JsonObject | None = None
@@ -60,13 +63,13 @@ class _AgentFields(BaseModel):
     response_format: ResponseFormat | None = None
     secrets: dict[str, str] | None = None
     tool_exec_environment_variables: dict[str, str] | None = None
-    project_id: str | None = None
+    project_id: ProjectRef | None = None
     template_id: str | None = None
     base_template_id: str | None = None
     enable_sleeptime: bool | None = None
     timezone: str | None = None
     max_files_open: Annotated[int | None, Field(ge=0, le=1000)] = None
-    per_file_view_window_char_limit: Annotated[int | None, Field(ge=0, le=2_147_483_647)] = None
+    per_file_view_window_char_limit: Annotated[int | None, Field(ge=0, le=MAX_NUMBER)] = None
     hidden: bool | None = None
 
     @property
@@ -100,8 +103,8 @@ class AgentUpdate(_AgentFields):
     name: str | None = None
     message_ids: list[MessageRef] | None = None
     message_buffer_autoclear: bool | None = None
-    last_run_completion: datetime | None = None
-    last_run_duration_ms: int | None = None
+    last_run_completion: StoredMoment | None = None
+    last_run_duration_ms: Annotated[int | None, Field(ge=0, le=MAX_NUMBER)] = None
     last_stop_reason: StopReason | None = None
 
 

@@ -1,6 +1,6 @@
 """Blocks on the wire."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -12,6 +12,8 @@ from remanence.kit.clock import utc_now
 from remanence.kit.ids import id_pattern, new_block_id
 
 _MAX_COUNT = 2**31 - 1
+
+Count = Annotated[int, Field(ge=-_MAX_COUNT, le=_MAX_COUNT)]
 
 
 class _BlockFields(BaseModel):
@@ -89,9 +91,9 @@ class BlockFilter(Frozen, defer_build=False):
     label_search: StoredText | None = None
     description_search: StoredText | None = None
     value_search: StoredText | None = None
-    connected_to_agents_count_gt: int | None = Field(default=None, ge=-_MAX_COUNT, le=_MAX_COUNT)
-    connected_to_agents_count_lt: int | None = Field(default=None, ge=-_MAX_COUNT, le=_MAX_COUNT)
-    connected_to_agents_count_eq: list[int] | None = None
+    connected_to_agents_count_gt: Count | None = None
+    connected_to_agents_count_lt: Count | None = None
+    connected_to_agents_count_eq: list[Count] | None = None
 
 
 def block_body(block: Block) -> dict[str, Any]:
