@@ -64,7 +64,8 @@ class Auth:
         bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
         bare = request.headers.get("x-bare-password", "").removeprefix("password ")
         expected = password.encode()
-        if not any(hmac.compare_digest(given.encode(), expected) for given in (bearer, bare)):
+        # Headers are read as Latin-1, so this gives back the bytes that were sent.
+        if not any(hmac.compare_digest(given.encode("latin-1"), expected) for given in (bearer, bare)):
             raise Unauthenticated("The password is missing or wrong; send it as a bearer token.")
 
 
