@@ -1,12 +1,10 @@
 """Column types shared by both databases."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import TypeAdapter
 from sqlalchemy import JSON, DateTime, Dialect
-from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 
@@ -26,7 +24,9 @@ class UtcDateTime(TypeDecorator[datetime]):
 
 
 def json_column() -> TypeEngine[Any]:
-    return JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
+    """JSON, and not JSONB on PostgreSQL: that would reorder keys, and the order of a tool's parameters is
+    what models read."""
+    return JSON(none_as_null=True)
 
 
 class ValidatedJson(TypeDecorator[Any]):
@@ -46,10 +46,6 @@ class ValidatedJson(TypeDecorator[Any]):
         if self._adapter is None:
             self._adapter = TypeAdapter(self.kind)
         return self._adapter
-
-    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        kind: Callable[..., TypeEngine[Any]] = JSONB if dialect.name == "postgresql" else JSON
-        return dialect.type_descriptor(kind(none_as_null=True))
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
         return None if value is None else self.adapter.dump_python(value, mode="json", exclude_unset=False)

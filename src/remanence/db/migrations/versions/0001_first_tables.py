@@ -4,7 +4,6 @@ from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
-from sqlalchemy.dialects import postgresql
 from sqlalchemy.types import TypeEngine
 
 revision = "0001"
@@ -12,7 +11,7 @@ down_revision = None
 
 
 def _json() -> TypeEngine[Any]:
-    return sa.JSON().with_variant(postgresql.JSONB(), "postgresql")
+    return sa.JSON()
 
 
 def upgrade() -> None:
