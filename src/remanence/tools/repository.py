@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from remanence.core.actor import Actor
 from remanence.core.page import Page
-from remanence.core.tool import DEFAULT_RETURN_CHARS, Requirement, Tool
+from remanence.core.tool import Requirement, Tool
 from remanence.db.dialect import insert_missing
 from remanence.db.paging import fetch_page
 from remanence.db.tables import AgentRow, ToolRow, ToolsAgentsRow
@@ -270,14 +270,13 @@ def _insert_builtins(connection: Connection, organization_id: OrgId, tools: Sequ
 
 
 def _builtin_values(tool: BuiltinTool) -> dict[str, Any]:
+    """What the catalogue decides; all else about a built-in tool is the organisation's to choose."""
     return {
         "tool_type": tool.tool_type,
         "description": tool.description,
         "json_schema": tool.json_schema,
         "tags": [tool.tool_type],
         "enable_parallel_execution": tool.enable_parallel_execution,
-        "source_type": "python",
-        "return_char_limit": DEFAULT_RETURN_CHARS,
     }
 
 
