@@ -96,13 +96,14 @@ def _user_content(message: Message) -> str | list[Body]:
 
 def _assistant(message: Message, view: View) -> list[Body]:
     bodies = _content(message)
-    spoken = [call for call in message.tool_calls if _is_speech(call, view)]
-    for call in spoken:
-        words = speech_of(call, view.speaking_argument)
-        bodies.append(_derived(message, "assistant_message", len(bodies)) | {"content": words})
-    shown = [call for call in message.tool_calls if call not in spoken]
-    if shown:
-        calls = [call_body(call) for call in shown]
+    calls: list[Body] = []
+    for call in message.tool_calls:
+        words = _speech_of(call, view)
+        if words is None:
+            calls.append(call_body(call))
+        else:
+            bodies.append(_derived(message, "assistant_message", len(bodies)) | {"content": words})
+    if calls:
         body = _derived(message, "tool_call_message", len(bodies))
         bodies.append(body | {"tool_call": calls[0], "tool_calls": calls})
     return bodies
@@ -152,7 +153,10 @@ def _derived(message: Message, kind: str, index: int) -> Body:
 
 def _tool(message: Message, view: View) -> list[Body]:
     returns = [
-        each for each in message.tool_returns if not (view.shows_speech and each.name == view.speaking_tool)
+        each
+        for each in message.tool_returns
+        # Speech that went well speaks for itself.
+        if not (view.shows_speech and each.name == view.speaking_tool and each.status == "success")
     ]
     if not returns:
         return []
@@ -232,16 +236,14 @@ def part_body(part: Part) -> Body:
     return part.model_dump(mode="json")
 
 
-def speech_of(call: ToolCall, argument: str) -> str:
-    """The words a speaking call says; its raw arguments if they cannot be read."""
+def _speech_of(call: ToolCall, view: View) -> str | None:
+    """The words a call says; None if it is to be shown as a call, or says nothing that can be read."""
+    if not (view.shows_speech and call.name == view.speaking_tool):
+        return None
     try:
-        return str(json.decode(call.arguments)[argument])
+        return str(json.decode(call.arguments)[view.speaking_argument])
     except (ValueError, KeyError, TypeError):
-        return call.arguments
-
-
-def _is_speech(call: ToolCall, view: View) -> bool:
-    return view.shows_speech and call.name == view.speaking_tool
+        return None
 
 
 def stored_body(message: Message, user_id: str | None = None) -> Body:
