@@ -184,7 +184,18 @@ async def test_pages_follow_the_order_asked_for_both_ways(http: httpx.AsyncClien
 async def test_an_unknown_cursor_is_a_404_and_a_bad_parameter_a_422(http: httpx.AsyncClient) -> None:
     await create(http, label="x")
     assert (await http.get(f"/v1/blocks/?after={new_block_id()}")).status_code == 404
-    for query in ("limit=0", "limit=x", "order=up", "order_by=label", "identity_id=me", "value_search=%00"):
+    for query in (
+        "limit=0",
+        "limit=x",
+        f"limit={2**70}",
+        "order=up",
+        "order_by=label",
+        "after=%00",
+        "identity_id=me",
+        "value_search=%00",
+        f"connected_to_agents_count_gt={2**70}",
+        f"connected_to_agents_count_eq={2**70}",
+    ):
         response = await http.get(f"/v1/blocks/?{query}")
         assert response.status_code == 422, query
 
