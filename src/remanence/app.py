@@ -28,9 +28,14 @@ from remanence.llm.transport import Transport
 from remanence.memory.endpoints import router as block_routes
 from remanence.messages.endpoints import router as message_routes
 from remanence.messages.images import ImageFetcher
+from remanence.runs.background import Background
+from remanence.runs.callback import Callbacks
 from remanence.runs.checkpoint import Checkpoint
 from remanence.runs.endpoints import router as run_routes
+from remanence.runs.event_log import EventLog
+from remanence.runs.repository import OpenRun
 from remanence.runs.service import RunService
+from remanence.runs.speaking import Speaker
 from remanence.runs.supervisor import Supervisor
 from remanence.search.ports import open_index
 from remanence.settings import Settings
@@ -78,12 +83,11 @@ class _House:
         states = StateStore(db)
         checkpoint = Checkpoint(db, states, index)
         self._supervisor = Supervisor(db, checkpoint)
+        vault = Vault.open(settings.dir)
+        self._events = EventLog(db)
+        self._background = Background(db, self._events, Callbacks(db, vault.signing_key))
         self._agents = AgentService(
-            db,
-            self._catalogue,
-            Vault.open(settings.dir),
-            default_model=self._default_model,
-            default_embedding=None,
+            db, self._catalogue, vault, default_model=self._default_model, default_embedding=None
         )
         self._runs = RunService(
             db,
@@ -99,12 +103,15 @@ class _House:
     async def open(self) -> None:
         await migrate(self._settings.database_url)
         await self._db.write(_furnish_everyone)
+        await self._events.start()
+        self._supervisor.revive = self._carry_on
         await self._supervisor.sweep()
         self._supervisor.start()
         self._catalogue.start()
 
     async def close(self) -> None:
         await self._supervisor.stop()
+        await self._background.close()
         await self._catalogue.close()
         await self._transport.close()
         await self._db.close()
@@ -113,7 +120,9 @@ class _House:
         routes = APIRouter()
         routes.include_router(agent_routes(self._db, self._agents))
         routes.include_router(message_routes(self._db))
-        routes.include_router(run_routes(self._db, self._runs))
+        routes.include_router(
+            run_routes(self._db, self._runs, Speaker(self._db, self._runs, self._background))
+        )
         routes.include_router(block_routes(self._db, self.auth))
         routes.include_router(tool_routes(self._db, self.auth))
         routes.include_router(model_routes(self._catalogue), dependencies=[Depends(self.auth)])
@@ -125,6 +134,12 @@ class _House:
             ("Model", self._default_model or "none by default; name one per agent"),
             ("Auth", "password" if self.auth.is_on else "off"),
         ]
+
+    async def _carry_on(self, found: OpenRun) -> None:
+        revived = await self._runs.carry_on(found)
+        if revived is not None:
+            sent, request, actor = revived
+            self._background.keep(actor, sent, request)
 
     async def _furnish(self, organization_id: OrgId) -> None:
         await self._db.write(tools.ensure_builtins, organization_id)

@@ -1,7 +1,7 @@
 """The exception tree.
 
     AppError ── NotFound · Conflict (AgentBusy, AlreadyExists, ApprovalPending) · Invalid (BadArgument)
-             │  Forbidden · Unauthenticated · NotAllowed
+             │  Forbidden · Unauthenticated · NotAllowed · Gone
              ├─ ProviderError (ProviderAuth, ProviderCredits, RateLimited, ContextOverflow, ProviderTimeout,
              │                 ProviderRefused, BadReply, EmptyReply, ModelUnavailable)
              └─ LeaseLost · RunCancelled
@@ -50,6 +50,12 @@ class ApprovalPending(Conflict):
     def __init__(self, message: str, pending_request_id: str) -> None:
         super().__init__(message)
         self.pending_request_id = pending_request_id
+
+
+class Gone(AppError):
+    """It was here once and is kept no longer."""
+
+    code = "EXPIRED"
 
 
 class Invalid(AppError):

@@ -31,6 +31,10 @@ class Database(Protocol):
         """Runs `fn` and commits; returns once the commit is durable."""
         ...
 
+    async def listen(self, channel: str, on_notice: Callable[[str], None]) -> None:
+        """Calls back for what other processes announce with `dialect.notify`, as long as it is open."""
+        ...
+
     async def close(self) -> None: ...
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.sql.dml import Insert
@@ -12,6 +12,14 @@ from sqlalchemy.sql.dml import Insert
 def insert(connection: Connection, table: type[DeclarativeBase]) -> "postgresql.Insert | sqlite.Insert":
     """An insert that knows `on_conflict_do_nothing` and `on_conflict_do_update`."""
     return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
+
+
+def notify(connection: Connection, channel: str, payload: str) -> None:
+    """Tells other processes, once the transaction commits. SQLite has nobody to tell."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(
+            text("SELECT pg_notify(:channel, :payload)"), {"channel": channel, "payload": payload}
+        )
 
 
 def insert_missing(

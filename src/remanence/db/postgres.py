@@ -1,8 +1,10 @@
 """PostgreSQL: the same functions through `run_sync` on pooled asyncpg connections."""
 
 import asyncio
+import logging
 import random
-from typing import ParamSpec, TypeVar
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
@@ -13,6 +15,8 @@ from remanence.kit import json
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 POOL_SIZE = 20
 MAX_TRIES = 6
@@ -37,6 +41,8 @@ class PostgresDatabase:
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
 
+        self._listeners: list[asyncio.Task[None]] = []
+
     @property
     def is_sqlite(self) -> bool:
         return False
@@ -60,5 +66,34 @@ class PostgresDatabase:
                 await asyncio.sleep(random.uniform(0.005, 0.02) * 2**attempt)
         raise AssertionError("unreachable: the last attempt returns or raises")
 
+    async def listen(self, channel: str, on_notice: Callable[[str], None]) -> None:
+        self._listeners.append(asyncio.create_task(self._listen(channel, on_notice)))
+
+    async def _listen(self, channel: str, on_notice: Callable[[str], None]) -> None:
+        """Keeps one connection open for notices, and opens another when it is lost."""
+        lost = asyncio.Event()
+
+        def note_loss(_driver: object) -> None:
+            lost.set()
+
+        def pass_on(_driver: object, _pid: int, _channel: str, payload: object) -> None:
+            on_notice(str(payload))
+
+        while True:
+            lost.clear()
+            try:
+                async with self._engine.connect() as connection:
+                    raw = await connection.get_raw_connection()
+                    driver: Any = raw.driver_connection
+                    driver.add_termination_listener(note_loss)
+                    await driver.add_listener(channel, pass_on)
+                    await lost.wait()
+            except (DBAPIError, OSError):
+                log.warning("lost the connection for notices; trying again")
+            await asyncio.sleep(1)
+
     async def close(self) -> None:
+        for listener in self._listeners:
+            listener.cancel()
+        await asyncio.gather(*self._listeners, return_exceptions=True)
         await self._engine.dispose()

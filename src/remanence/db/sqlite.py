@@ -101,6 +101,9 @@ class SqliteDatabase:
     async def write(self, fn: Statement[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._submit(self._writes, lambda connection: fn(connection, *args, **kwargs))
 
+    async def listen(self, channel: str, on_notice: Callable[[str], None]) -> None:
+        """SQLite announces nothing; readers look by themselves."""
+
     async def close(self) -> None:
         if self._is_closed:
             return

@@ -38,6 +38,11 @@ class Vault:
             os.fsync(file.fileno())
         return cls(key)
 
+    @property
+    def signing_key(self) -> bytes:
+        """For signatures, so that the key that encrypts is used for nothing else."""
+        return hashlib.sha256(b"signing" + self._key).digest()
+
     def encrypt(self, text: str) -> str:
         return self._fernet().encrypt(text.encode()).decode()
 

@@ -113,6 +113,8 @@ class _CallView:
 
     id: str
     name: str = ""
+    is_named: bool = False
+    """Whether a frame has told its name; the arguments come after that."""
     is_speech: bool = False
     is_gated: bool = False
     arguments: ArgumentStream | None = None
@@ -128,6 +130,7 @@ class _Progress:
     segment: _Segment | None = None
     next_index: int = 0
     calls: dict[int, _CallView] = field(default_factory=dict[int, _CallView])
+    call_segments: dict[str, _Segment] = field(default_factory=dict[str, _Segment])
     gates: frozenset[str] = frozenset()
 
 
@@ -244,7 +247,7 @@ class Translator:
             elif piece.key is not None:
                 self._text(progress, "assistant", piece.text, frames)
             elif not call.is_speech:
-                if progress.segment is None or progress.segment.kind not in ("call", "request"):
+                if not call.is_named:
                     if piece.text == "{":  # what follows may be a thought: name the call after it
                         continue
                     self._name_call(progress, call, frames)
@@ -252,6 +255,7 @@ class Translator:
                 self._continue_call(progress, call, piece.text, frames)
 
     def _name_call(self, progress: _Progress, call: _CallView, frames: list[Frame]) -> None:
+        call.is_named = True
         fields: dict[str, Any] = {"name": call.name, "tool_call_id": call.id}
         if call.is_gated:
             fields = {"name": call.name, "arguments": None, "tool_call_id": call.id}
@@ -265,9 +269,11 @@ class Translator:
         self, progress: _Progress, call: _CallView, fields: dict[str, Any], frames: list[Frame]
     ) -> None:
         kind = "request" if call.is_gated else "call"
-        segment = progress.segment
-        if segment is None or segment.kind != kind:
-            segment = self._open(progress, kind)
+        # All calls are one part of the message, also when a thought comes between them.
+        segment = progress.call_segments.get(kind)
+        if segment is None:
+            segment = progress.call_segments[kind] = self._open(progress, kind)
+        progress.segment = segment
         if not segment.frame_head:
             return
         text = json.encode(fields)

@@ -153,6 +153,7 @@ class SendRequest(BaseModel):
     stream_tokens: bool = False
     include_pings: bool = True
     background: bool = False
+    callback_url: str | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -181,6 +182,16 @@ class SendRequest(BaseModel):
         if first.approvals:
             return Answer(tuple(_core_item(item) for item in first.approvals), otid=first.otid)
         return Answer(approves_all=first.approve, reason=first.reason, otid=first.otid)
+
+    def otids(self) -> tuple[str, ...]:
+        """The message ids that the client gave itself."""
+        return tuple(item.otid for item in self.messages or () if item.otid)
+
+    def kept(self) -> JsonObject:
+        """What a background run keeps of its request; the messages are stored on their own."""
+        answers = [item for item in self.messages or () if not isinstance(item, MessageCreate)]
+        body = self.model_dump(mode="json", exclude={"messages", "input"})
+        return body | {"messages": [answer.model_dump(mode="json") for answer in answers]}
 
     def client_specs(self) -> tuple[ToolSpec, ...]:
         empty: JsonObject = {"type": "object", "properties": {}}

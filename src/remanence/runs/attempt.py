@@ -11,7 +11,7 @@ from remanence.kit.clock import later_than
 from remanence.kit.worker import this_worker
 from remanence.messages import repository as messages
 from remanence.runs import repository
-from remanence.runs.plan import RunPlan
+from remanence.runs.plan import AlreadyStarted, RunPlan
 
 
 class LeaseAttempt:
@@ -45,6 +45,13 @@ class LeaseAttempt:
 
 def _record_waiting(connection: Connection, plan: RunPlan) -> None:
     repository.enqueue(connection, plan.run, this_worker(), plan.request)
+    _insert_inputs(connection, plan)
+
+
+def _insert_inputs(connection: Connection, plan: RunPlan) -> None:
+    known = repository.claim_otids(connection, plan.run, plan.otids)
+    if known is not None:
+        raise AlreadyStarted(known)  # and so the run that was just put on record is rolled back
     messages.insert_messages(connection, plan.run.organization_id, plan.inputs)
 
 
@@ -53,7 +60,7 @@ def _start(
 ) -> tuple[repository.Grant | None, tuple[Message, ...]]:
     grant = repository.try_start(connection, plan.run, this_worker(), is_new=is_new, request=plan.request)
     if is_new:
-        messages.insert_messages(connection, plan.run.organization_id, plan.inputs)
+        _insert_inputs(connection, plan)
         return grant, plan.inputs
     if grant is None or not plan.inputs:
         return grant, plan.inputs

@@ -5,11 +5,9 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from sqlalchemy import Connection, Row
-from starlette.responses import StreamingResponse
 
 from remanence.accounts.auth import ActingUser
 from remanence.core.agent import StopReason
-from remanence.core.event import RunFinished
 from remanence.core.page import Page
 from remanence.core.profile import profile_of
 from remanence.core.run import RunStatus
@@ -18,7 +16,6 @@ from remanence.edge.parameters import AgentIdPath, RunIdPath, StepIdPath, is_sdk
 from remanence.edge.responses import JsonBytes, message_body
 from remanence.errors import Invalid
 from remanence.messages import repository as messages
-from remanence.messages.frames import Collected
 from remanence.messages.schemas import Body, View, typed_messages
 from remanence.messages.sending import SendRequest
 from remanence.runs import repository
@@ -32,15 +29,14 @@ from remanence.runs.schemas import (
     step_body,
     step_metrics_body,
 )
-from remanence.runs.service import RunService, Sent
-from remanence.runs.streaming import stream_frames
+from remanence.runs.service import RunService
+from remanence.runs.speaking import ResumeRequest, Speaker
 
-_NO_BUFFERING = {"cache-control": "no-cache", "x-accel-buffering": "no"}
 Listing = Annotated[Page, Depends(page_parameters(limit=100))]
 OldestFirst = Annotated[Page, Depends(page_parameters(limit=100, order="asc"))]
 
 
-def router(db: Database, service: RunService) -> APIRouter:
+def router(db: Database, service: RunService, speaker: Speaker) -> APIRouter:
     routes = APIRouter(tags=["runs"])
 
     @routes.post("/agents/{agent_id}/messages")
@@ -50,15 +46,23 @@ def router(db: Database, service: RunService) -> APIRouter:
         if body.streaming:
             if not is_sdk_client(request):
                 raise Invalid("Stream with POST …/messages/stream; here `streaming` is for newer SDKs.")
-            _refuse_background(body)
-            return _stream(await service.send(actor, agent_id, body, run_type="send_message_streaming"), body)
+            return await speaker.stream(actor, agent_id, body)
         _refuse_stream_options(body)
-        return await _collect(await service.send(actor, agent_id, body, run_type="send_message"), body)
+        return await speaker.answer(actor, agent_id, body)
 
     @routes.post("/agents/{agent_id}/messages/stream")
     async def stream_message(actor: ActingUser, agent_id: AgentIdPath, body: SendRequest) -> Response:
-        _refuse_background(body)
-        return _stream(await service.send(actor, agent_id, body, run_type="send_message_streaming"), body)
+        return await speaker.stream(actor, agent_id, body)
+
+    @routes.post("/agents/{agent_id}/messages/async")
+    async def send_message_async(actor: ActingUser, agent_id: AgentIdPath, body: SendRequest) -> JsonBytes:
+        return await speaker.start(actor, agent_id, body)
+
+    @routes.post("/runs/{run_id}/stream")
+    async def resume_stream(
+        actor: ActingUser, run_id: RunIdPath, body: ResumeRequest | None = None
+    ) -> Response:
+        return await speaker.resume(actor, run_id, body or ResumeRequest())
 
     @routes.post("/agents/{agent_id}/messages/cancel")
     async def cancel_messages(
@@ -210,38 +214,12 @@ def _add_step_routes(routes: APIRouter, db: Database) -> None:
         return JsonBytes(step_body(step))
 
 
-async def _collect(sent: Sent, body: SendRequest) -> JsonBytes:
-    """Waits for the end. A run that failed is its error; whatever it saved before stands."""
-    collected = Collected(sent.view, body.include_return_message_types)
-    while collected.finished is None:
-        for event in await sent.channel.next_batch():
-            collected.add(event)
-            if isinstance(event, RunFinished) and event.error is not None:
-                raise event.error
-    return JsonBytes(collected.body())
-
-
-def _stream(sent: Sent, body: SendRequest) -> StreamingResponse:
-    frames = stream_frames(
-        sent,
-        mode="tokens" if body.stream_tokens else "steps",
-        wanted_types=body.include_return_message_types,
-        has_pings=body.include_pings,
-    )
-    return StreamingResponse(frames, media_type="text/event-stream", headers=_NO_BUFFERING)
-
-
 def _refuse_stream_options(body: SendRequest) -> None:
     for name in ("stream_tokens", "background"):
         if getattr(body, name):
             raise Invalid(f"`{name}` is about streams: set `streaming` to true as well.")
     if not body.include_pings:
         raise Invalid("`include_pings` is about streams: set `streaming` to true as well.")
-
-
-def _refuse_background(body: SendRequest) -> None:
-    if body.background:
-        raise Invalid("Background runs are not served yet; leave `background` out.")
 
 
 def _typed_rows(rows: list[Row[Any]], page: Page) -> list[Body]:

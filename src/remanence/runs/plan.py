@@ -14,7 +14,7 @@ from remanence.core.rules import CallRecord
 from remanence.core.run import Run, Step
 from remanence.core.tool import Tool
 from remanence.errors import AppError
-from remanence.kit.ids import StepId
+from remanence.kit.ids import RunId, StepId
 from remanence.kit.json import JsonObject
 from remanence.tools.executor import ToolContext, ToolResult
 
@@ -34,6 +34,8 @@ class RunPlan:
     override_system: str | None = None
     request: JsonObject | None = None
     """Kept with a background run, so that another process can carry it on."""
+    otids: tuple[str, ...] = ()
+    """Message ids that the client gave, by which it may ask for this run again."""
     earlier_calls: tuple[CallRecord, ...] = ()
     """Made before another process took the run over."""
     earlier_steps: int = 0
@@ -56,6 +58,14 @@ class StepRecord:
     duration_ns: int
     replaces_window: bool = False
     """Only the system message stays before these: the agent keeps no buffer of messages."""
+
+
+class AlreadyStarted(Exception):
+    """The same message ids were sent before: this is the run that they started."""
+
+    def __init__(self, run_id: RunId) -> None:
+        super().__init__(run_id)
+        self.run_id = run_id
 
 
 class StaleMemory(Exception):

@@ -26,8 +26,9 @@ from remanence.core.agent import StopReason
 from remanence.core.llm import Usage
 from remanence.core.page import Page
 from remanence.core.run import Run, Step, status_after
+from remanence.db.dialect import notify
 from remanence.db.paging import fetch_page
-from remanence.db.tables import AgentRow, LeaseRow, RunRow, StepRow
+from remanence.db.tables import AgentRow, LeaseRow, RunEventsRow, RunOtidRow, RunRow, StepRow
 from remanence.errors import Conflict, NotFound
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import AgentId, RunId
@@ -51,6 +52,10 @@ _USAGE_FIELDS = (
 )
 _STEP_FIELDS = set(Step.model_fields) - {"usage", "tags"}
 _OPEN = ("created", "running")
+_EVENT_ROWS = 200
+
+OTID_KEPT = timedelta(hours=3)
+"""How long a stream can be resumed, and a message id sent again attaches to its run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,6 +363,93 @@ def run_usage(connection: Connection, run_id: RunId) -> Usage:
 
 def count_steps(connection: Connection, run_id: RunId) -> int:
     return connection.scalar(select(func.count(StepRow.id)).where(StepRow.run_id == run_id)) or 0
+
+
+# Streams of background runs
+
+
+def append_events(
+    connection: Connection, run_id: RunId, first_seq: int, last_seq: int, frames: str, channel: str
+) -> None:
+    connection.execute(
+        insert(RunEventsRow).values(run_id=run_id, first_seq=first_seq, last_seq=last_seq, frames=frames)
+    )
+    notify(connection, channel, run_id)
+
+
+def list_events(connection: Connection, run_id: RunId, after: int) -> Sequence[Row[int, int, str]]:
+    """What was stored beyond a frame, oldest first; the first row may begin before it."""
+    return connection.execute(
+        select(RunEventsRow.first_seq, RunEventsRow.last_seq, RunEventsRow.frames)
+        .where(RunEventsRow.run_id == run_id, RunEventsRow.last_seq > after)
+        .order_by(RunEventsRow.last_seq)
+        .limit(_EVENT_ROWS)
+    ).all()
+
+
+def has_event_ending(connection: Connection, run_id: RunId, ending: str) -> bool:
+    last = connection.scalar(
+        select(RunEventsRow.frames)
+        .where(RunEventsRow.run_id == run_id)
+        .order_by(RunEventsRow.last_seq.desc())
+        .limit(1)
+    )
+    return last is not None and last.endswith(ending)
+
+
+def last_event_seq(connection: Connection, run_id: RunId) -> int:
+    return (
+        connection.scalar(select(func.max(RunEventsRow.last_seq)).where(RunEventsRow.run_id == run_id)) or 0
+    )
+
+
+def claim_otids(connection: Connection, run: Run, otids: Sequence[str]) -> RunId | None:
+    """Notes that this run was started by these message ids, or says which run was, before."""
+    if not otids:
+        return None
+    known = connection.scalar(
+        select(RunOtidRow.run_id)
+        .join(RunRow, RunRow.id == RunOtidRow.run_id)
+        .where(
+            RunOtidRow.lane == run.lane,
+            RunOtidRow.otid.in_(otids),
+            RunOtidRow.created_at > run.created_at - OTID_KEPT,
+            RunRow.status.in_(("created", "running", "completed")),  # one that failed may be tried again
+        )
+    )
+    if known is not None:
+        return RunId(known)
+    connection.execute(delete(RunOtidRow).where(RunOtidRow.lane == run.lane, RunOtidRow.otid.in_(otids)))
+    rows = [
+        {"lane": run.lane, "otid": otid, "run_id": run.id, "created_at": run.created_at} for otid in otids
+    ]
+    connection.execute(insert(RunOtidRow), rows)
+    return None
+
+
+def find_by_otid(connection: Connection, lane: str, otid: str) -> RunId | None:
+    found = connection.scalar(
+        select(RunOtidRow.run_id).where(RunOtidRow.lane == lane, RunOtidRow.otid == otid)
+    )
+    return RunId(found) if found is not None else None
+
+
+def drop_old_events(connection: Connection) -> None:
+    """Streams can be read again for a while, not for ever."""
+    before = utc_now() - OTID_KEPT
+    ended = select(RunRow.id).where(RunRow.completed_at < before, RunRow.background.is_(True))
+    connection.execute(delete(RunEventsRow).where(RunEventsRow.run_id.in_(ended)))
+    connection.execute(delete(RunOtidRow).where(RunOtidRow.created_at < before))
+
+
+def note_callback(
+    connection: Connection, run_id: RunId, *, sent_at: datetime, status: int | None, error: str | None
+) -> None:
+    connection.execute(
+        update(RunRow)
+        .where(RunRow.id == run_id)
+        .values(callback_sent_at=sent_at, callback_status_code=status, callback_error=error)
+    )
 
 
 # Steps

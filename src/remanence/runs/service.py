@@ -5,6 +5,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from sqlalchemy import Connection
+
 from remanence.agents import repository as agents
 from remanence.agents.state import StateStore, load_state
 from remanence.core.actor import Actor
@@ -12,16 +14,20 @@ from remanence.core.agent import Agent, AgentState
 from remanence.core.context import compile_request
 from remanence.core.event import Event
 from remanence.core.llm import Delta, InContext, LLMConfig, ModelRequest
+from remanence.core.message import Message
+from remanence.core.packing import unpack_tool_return
 from remanence.core.profile import profile_of
-from remanence.core.rules import plan_step
+from remanence.core.rules import CallRecord, plan_step
 from remanence.core.run import Run
 from remanence.db.database import Database
 from remanence.errors import Conflict, Invalid
 from remanence.kit.clock import utc_now
-from remanence.kit.ids import AgentId, RunId, new_run_id, new_step_id
+from remanence.kit.ids import DEFAULT_USER_ID, AgentId, RunId, UserId, new_run_id, new_step_id
 from remanence.kit.json import JsonObject
+from remanence.kit.worker import this_worker
 from remanence.llm.catalogue import Catalogue
 from remanence.llm.registry import AdapterRegistry
+from remanence.messages import repository as messages
 from remanence.messages.images import ImageFetcher
 from remanence.messages.schemas import View
 from remanence.messages.sending import SendRequest, to_messages
@@ -67,7 +73,10 @@ class RunService:
         self._checkpoint = checkpoint
 
     async def send(self, actor: Actor, agent_id: str, request: SendRequest, *, run_type: str) -> Sent:
-        """Starts a run as soon as its turn comes. Raises NotFound, Invalid, BadArgument."""
+        """Starts a run as soon as its turn comes.
+
+        Raises NotFound, Invalid, BadArgument, and AlreadyStarted for message ids that were sent before.
+        """
         inputs = request.inputs()
         answer = request.answer()
         if not inputs and answer is None:
@@ -86,6 +95,7 @@ class RunService:
             background=request.background,
             created_at=now,
             metadata={"run_type": run_type},
+            callback_url=request.callback_url,
             request_config={
                 "use_assistant_message": request.use_assistant_message,
                 "assistant_message_tool_name": request.assistant_message_tool_name,
@@ -94,33 +104,56 @@ class RunService:
             },
         )
         step_id = new_step_id()
-        stored = to_messages(
-            inputs, agent_id=agent.id, conversation_id=None, run_id=run.id, step_id=step_id, start=now
-        )
         plan = RunPlan(
             actor=actor,
             run=run,
-            inputs=stored,
+            inputs=to_messages(
+                inputs, agent_id=agent.id, conversation_id=None, run_id=run.id, step_id=step_id, start=now
+            ),
             first_step_id=step_id,
             max_steps=request.max_steps,
             answer=answer,
             client_tools=request.client_specs(),
             override_config=override,
             override_system=request.override_system,
+            otids=request.otids(),
+            request=request.kept() | {"user_id": actor.user_id} if request.background else None,
         )
-        view = View(
-            reply=profile_of(agent.agent_type).reply,
-            use_assistant_message=request.use_assistant_message,
-            speaking_tool=request.assistant_message_tool_name,
-            speaking_argument=request.assistant_message_tool_kwarg,
+        return await self._launch(plan, agent, request, is_recorded=False)
+
+    async def carry_on(self, found: repository.OpenRun) -> tuple[Sent, SendRequest, Actor] | None:
+        """Takes a background run over whose process died, from its last step on."""
+        claim = await self._db.write(repository.claim_run, found, this_worker())
+        if claim is None:
+            return None
+        run = claim.run
+        user_id = claim.request.get("user_id", DEFAULT_USER_ID)
+        actor = Actor(user_id=UserId(user_id), organization_id=run.organization_id)
+        request = SendRequest.model_validate(claim.request)
+        agent, done = await self._db.read(_what_is_done, actor, run)
+        plan = RunPlan(
+            actor=actor,
+            run=run,
+            inputs=done.unsaved,
+            first_step_id=(done.unsaved[0].step_id if done.unsaved else None) or new_step_id(),
+            max_steps=request.max_steps,
+            answer=request.answer() if done.steps == 0 and not done.calls else None,
+            client_tools=request.client_specs(),
+            override_config=await self._override(agent, request),
+            override_system=request.override_system,
+            earlier_calls=done.calls,
+            earlier_steps=done.steps,
         )
-        attempt = LeaseAttempt(self._db, plan)
+        return await self._launch(plan, agent, request, is_recorded=True), request, actor
+
+    async def _launch(self, plan: RunPlan, agent: Agent, request: SendRequest, *, is_recorded: bool) -> Sent:
+        attempt = LeaseAttempt(self._db, plan, is_recorded=is_recorded)
 
         def loop() -> AsyncIterator[Event]:
             return run_agent(replace(plan, inputs=attempt.inputs), self._doors(attempt))
 
         channel, task = await self._supervisor.launch(plan, attempt, loop)
-        return Sent(run, view, channel, task)
+        return Sent(plan.run, view_of(agent, request), channel, task)
 
     async def preview(self, actor: Actor, agent_id: str, request: SendRequest) -> JsonObject:
         """The request that the model would receive; nothing is stored and nobody is asked."""
@@ -195,3 +228,34 @@ class RunService:
 
     def _stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[Delta]]:
         return self._adapters.adapter_for(request.config).stream(request)
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """How far a run had come when its process died."""
+
+    unsaved: tuple[Message, ...]
+    calls: tuple[CallRecord, ...]
+    steps: int
+
+
+def _what_is_done(connection: Connection, actor: Actor, run: Run) -> tuple[Agent, _Done]:
+    agent = agents.get_agent(connection, actor, run.agent_id)
+    window = set(messages.context_ids(connection, [run.lane])[run.lane])
+    stored = messages.list_run_messages(connection, run.id)
+    calls = tuple(
+        CallRecord(each.name, unpack_tool_return(each.content) if isinstance(each.content, str) else "")
+        for message in stored
+        for each in message.tool_returns
+    )
+    unsaved = tuple(message for message in stored if message.id not in window)
+    return agent, _Done(unsaved, calls, repository.count_steps(connection, run.id))
+
+
+def view_of(agent: Agent, request: SendRequest) -> View:
+    return View(
+        reply=profile_of(agent.agent_type).reply,
+        use_assistant_message=request.use_assistant_message,
+        speaking_tool=request.assistant_message_tool_name,
+        speaking_argument=request.assistant_message_tool_kwarg,
+    )

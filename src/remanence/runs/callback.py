@@ -1,0 +1,70 @@
+"""Telling a client's own server that its run is over."""
+
+import asyncio
+import hashlib
+import hmac
+import logging
+
+import aiohttp
+from sqlalchemy import Connection
+
+from remanence.core.actor import Actor
+from remanence.core.run import Run
+from remanence.db.database import Database
+from remanence.kit import json
+from remanence.kit.clock import utc_now
+from remanence.runs import repository
+
+log = logging.getLogger(__name__)
+
+SIGNATURE_HEADER = "x-remanence-signature"
+_TIMEOUT_S = 5
+_PAUSES_S = (0.0, 1.0, 5.0)
+
+
+class Callbacks:
+    """`key` signs the body (HMAC-SHA256), so that the receiver knows who is calling."""
+
+    def __init__(self, db: Database, key: bytes) -> None:
+        self._db = db
+        self._key = key
+
+    async def send(self, actor: Actor, run_id: str) -> None:
+        """Tries a few times, and notes on the run how it went."""
+        run = await self._db.read(repository.get_run, actor, run_id)
+        if run.callback_url is None:
+            return
+        body = json.encode(
+            {
+                "run_id": run.id,
+                "status": run.status,
+                "completed_at": run.completed_at,
+                "metadata": run.metadata,
+            }
+        )
+        status, error = await self._post(run, body)
+        await self._db.write(_note, run, status, error)
+
+    async def _post(self, run: Run, body: bytes) -> tuple[int | None, str | None]:
+        signature = "sha256=" + hmac.new(self._key, body, hashlib.sha256).hexdigest()
+        headers = {"content-type": "application/json", SIGNATURE_HEADER: signature}
+        status: int | None = None
+        error: str | None = None
+        timeout = aiohttp.ClientTimeout(total=_TIMEOUT_S)
+        async with aiohttp.ClientSession(timeout=timeout) as session:
+            for pause_s in _PAUSES_S:
+                await asyncio.sleep(pause_s)
+                try:
+                    async with session.post(str(run.callback_url), data=body, headers=headers) as response:
+                        status, error = response.status, None
+                        if response.status < 500 and response.status != 429:
+                            break
+                except (aiohttp.ClientError, TimeoutError, ValueError) as problem:
+                    error = str(problem) or type(problem).__name__
+        if error is not None or (status is not None and status >= 400):
+            log.warning("the callback of run %s failed: %s", run.id, error or f"status {status}")
+        return status, error
+
+
+def _note(connection: Connection, run: Run, status: int | None, error: str | None) -> None:
+    repository.note_callback(connection, run.id, sent_at=utc_now(), status=status, error=error)

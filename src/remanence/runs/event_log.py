@@ -1,0 +1,131 @@
+"""The stream of a background run, kept in the database so that any process can read it again.
+
+Frames are numbered from 1 and shown only once they are stored: a reader that comes back with a
+number, here or at another replica, gets every frame once and in order.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
+
+from sqlalchemy import Connection
+
+from remanence.core.actor import Actor
+from remanence.core.agent import StopReason
+from remanence.core.event import RunFinished
+from remanence.db.database import Database
+from remanence.kit.clock import utc_now
+from remanence.kit.ids import RunId
+from remanence.messages.frames import DONE, Frame, Translator, frame_of, ping_frame
+from remanence.runs import repository
+from remanence.runs.supervisor import Channel
+
+CHANNEL = "remanence_runs"
+_GATHER_S = 0.02
+"""Frames are stored at most this often, so that many quick tokens are few commits."""
+_LATE = timedelta(seconds=5)
+"""After this the last frames of a run that is over are not to be expected any more."""
+_POLL_S = 0.25
+"""How often a reader looks by itself, should word of news not reach it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    last_seq: int
+    frames: bytes
+    is_last: bool
+
+
+class EventLog:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._news: dict[RunId, set[asyncio.Event]] = {}
+
+    async def start(self) -> None:
+        """Listens for what other processes store, where the database can tell."""
+        await self._db.listen(CHANNEL, lambda payload: self._wake(RunId(payload)))
+
+    async def record(
+        self, run_id: RunId, channel: Channel, translator: Translator, *, has_pings: bool
+    ) -> None:
+        """Stores what a run says, until it has said its last."""
+        seq = await self._db.read(repository.last_event_seq, run_id)
+        first: list[Frame] = [ping_frame(run_id)] if has_pings and seq == 0 else []
+        while True:
+            events = await channel.next_batch()
+            frames = [*first, *(frame for event in events for frame in translator.frames(event))]
+            first = []
+            if frames:
+                numbered = b"".join(frame.numbered(seq + n) for n, frame in enumerate(frames, 1))
+                await self._db.write(
+                    repository.append_events, run_id, seq + 1, seq + len(frames), numbered.decode(), CHANNEL
+                )
+                seq += len(frames)
+                self._wake(run_id)
+            if any(isinstance(event, RunFinished) for event in events):
+                return
+            await asyncio.sleep(_GATHER_S)
+
+    async def follow(
+        self, actor: Actor, run_id: RunId, *, after: int, has_pings: bool, ping_s: float
+    ) -> AsyncIterator[bytes]:
+        """Frames beyond `after`, then live ones, to the end. Leaving does not disturb the run."""
+        news = asyncio.Event()
+        self._news.setdefault(run_id, set()).add(news)
+        silent_s = 0.0
+        try:
+            while True:
+                news.clear()
+                chunks, ending = await self._db.read(_read, actor, run_id, after)
+                for chunk in chunks:
+                    after = chunk.last_seq
+                    silent_s = 0.0
+                    yield chunk.frames
+                    if chunk.is_last:
+                        return
+                if not chunks and ending is not None:
+                    if ending != "told":
+                        yield frame_of({"message_type": "stop_reason", "stop_reason": ending}).before
+                        yield DONE.before
+                    return
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_POLL_S):
+                        await news.wait()
+                        continue
+                silent_s += _POLL_S
+                if has_pings and silent_s >= ping_s:
+                    silent_s = 0.0
+                    yield ping_frame(run_id).numbered(after or None)
+        finally:
+            readers = self._news.get(run_id)
+            if readers is not None:
+                readers.discard(news)
+                if not readers:
+                    del self._news[run_id]
+
+    def _wake(self, run_id: RunId) -> None:
+        for news in self._news.get(run_id, ()):
+            news.set()
+
+
+def _read(
+    connection: Connection, actor: Actor, run_id: RunId, after: int
+) -> tuple[list[Chunk], StopReason | Literal["told"] | None]:
+    """What is new, and how the run ended if it did: `told` where its frames say so themselves."""
+    run = repository.get_run(connection, actor, run_id)
+    chunks: list[Chunk] = []
+    ending: StopReason | Literal["told"] | None = None
+    if run.completed_at is not None:
+        if repository.has_event_ending(connection, run_id, DONE.before.decode()):
+            ending = "told"
+        elif utc_now() - run.completed_at > _LATE:
+            ending = run.stop_reason or "error"  # its process died before it could say so
+    for row in repository.list_events(connection, run_id, after):
+        frames = row.frames.encode().split(b"\n\n")[:-1]
+        wanted = frames[max(0, after + 1 - row.first_seq) :]
+        body = b"".join(frame + b"\n\n" for frame in wanted)
+        chunks.append(Chunk(row.last_seq, body, frames[-1] == DONE.before.strip()))
+    return chunks, ending
