@@ -51,8 +51,9 @@ _FIELDS = set(Agent.model_fields) - {"metadata"}
 
 def insert_agent(connection: Connection, agent: Agent) -> None:
     values = {name: getattr(agent, name) for name in _FIELDS}
-    connection.execute(insert(AgentRow).values(**values, metadata_=agent.metadata))
-    connection.execute(insert(LeaseRow).values(lane=agent.id, agent_id=agent.id))
+    # Given beside the statement and not in it: SQLAlchemy then need not look at each of them.
+    connection.execute(insert(AgentRow), values | {"metadata_": agent.metadata})
+    connection.execute(insert(LeaseRow), {"lane": agent.id, "agent_id": agent.id})
 
 
 def link_tools(connection: Connection, agent_id: AgentId, tool_ids: Sequence[ToolId]) -> None:
