@@ -123,8 +123,8 @@ class _House:
         routes.include_router(
             run_routes(self._db, self._runs, Speaker(self._db, self._runs, self._background))
         )
-        routes.include_router(block_routes(self._db, self.auth))
-        routes.include_router(tool_routes(self._db, self.auth))
+        routes.include_router(block_routes(self._db))
+        routes.include_router(tool_routes(self._db))
         routes.include_router(model_routes(self._catalogue), dependencies=[Depends(self.auth)])
         return routes
 

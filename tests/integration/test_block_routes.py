@@ -7,7 +7,7 @@ import httpx
 import pytest
 from inline_snapshot import snapshot
 from tests.support.records import a_block, add_agent, add_stranger, delete_agent_softly
-from tests.support.rooms import open_door, serve
+from tests.support.rooms import serve
 
 from remanence.core.actor import Actor
 from remanence.db.database import Database
@@ -18,7 +18,7 @@ from remanence.memory.endpoints import router
 
 @pytest.fixture
 async def http(db: Database) -> AsyncIterator[httpx.AsyncClient]:
-    async with serve(router(db, open_door(db))) as client:
+    async with serve(db, router(db)) as client:
         yield client
 
 

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from inline_snapshot import snapshot
 from tests.support.records import add_stranger
-from tests.support.rooms import open_door, serve
+from tests.support.rooms import serve
 
 from remanence.core.actor import Actor
 from remanence.core.tool import Requirement, Tool
@@ -33,7 +33,7 @@ async def http(db: Database, actor: Actor) -> AsyncIterator[httpx.AsyncClient]:
         created_by_id=actor.user_id,
     )
     await db.write(repository.insert_tool, tool)
-    async with serve(router(db, open_door(db))) as client:
+    async with serve(db, router(db)) as client:
         yield client
 
 

@@ -6,14 +6,14 @@ from contextlib import asynccontextmanager
 import httpx
 from fastapi import APIRouter, FastAPI
 
-from remanence.accounts.auth import Auth, CurrentActor
+from remanence.accounts.auth import Auth
 from remanence.db.database import Database
 from remanence.edge.errors import install_error_handlers
 from remanence.edge.requests import RequestDoor
 from remanence.kit.ids import OrgId
 
 
-def open_door(db: Database) -> CurrentActor:
+def _open_door(db: Database) -> Auth:
     async def welcome(_organization_id: OrgId) -> None:
         """Nothing awaits a new organisation in these tests."""
 
@@ -21,8 +21,9 @@ def open_door(db: Database) -> CurrentActor:
 
 
 @asynccontextmanager
-async def serve(*routers: APIRouter) -> AsyncGenerator[httpx.AsyncClient]:
+async def serve(db: Database, *routers: APIRouter) -> AsyncGenerator[httpx.AsyncClient]:
     app = FastAPI()
+    app.state.auth = _open_door(db)
     for each in routers:
         app.include_router(each, prefix="/v1")
     install_error_handlers(app)

@@ -15,9 +15,6 @@ from remanence.kit.ids import DEFAULT_ORG_ID, DEFAULT_USER_ID, OrgId, UserId, is
 _DEFAULT = Actor(user_id=DEFAULT_USER_ID, organization_id=DEFAULT_ORG_ID)
 
 
-CurrentActor = Callable[[Request], Awaitable[Actor]]
-
-
 class Auth:
     """Calling it with a request gives the actor. Raises Unauthenticated and BadArgument."""
 

@@ -42,6 +42,10 @@ class _Outcome:
     error: BaseException | None = None
 
 
+def _lower(text: object) -> object:
+    return text.lower() if isinstance(text, str) else text
+
+
 def _make_engine(url: str, *, begin: str, is_reader: bool) -> Engine:
     engine = create_engine(
         url,
@@ -56,6 +60,8 @@ def _make_engine(url: str, *, begin: str, is_reader: bool) -> Engine:
 
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _record: object) -> None:
+        # Names are searched in any script, and SQLite itself only knows the letters of ASCII.
+        connection.create_function("lower", 1, _lower, deterministic=True)
         connection.isolation_level = None  # transactions are opened below, not by the driver
         cursor = connection.cursor()
         cursor.execute("PRAGMA journal_mode=WAL")
@@ -135,46 +141,60 @@ class SqliteDatabase:
             thread.start()
 
     def _read_loop(self) -> None:
-        with self._read_engine.connect() as connection:
-            while (job := self._reads.get()) is not None:
-                outcome = _Outcome(job)
-                try:
-                    with connection.begin():
-                        outcome.result = job.run(connection)
-                except BaseException as error:
-                    outcome.error = error
-                _deliver([outcome])
+        seat = _Seat(self._read_engine)
+        while (job := self._reads.get()) is not None:
+            _deliver(_commit_together(seat, [job]))
+        seat.close()
 
     def _write_loop(self) -> None:
-        with self._write_engine.connect() as connection:
-            is_open = True
-            while is_open:
-                jobs: list[_Job] = []
-                job = self._writes.get()
-                while True:
-                    if job is None:
-                        is_open = False
-                        break
-                    jobs.append(job)
-                    if len(jobs) >= MAX_GROUP:
-                        break
-                    try:
-                        job = self._writes.get_nowait()
-                    except queue.Empty:
-                        break
-                _deliver(_commit_together(connection, jobs))
+        seat = _Seat(self._write_engine)
+        is_open = True
+        while is_open:
+            jobs: list[_Job] = []
+            job = self._writes.get()
+            while True:
+                if job is None:
+                    is_open = False
+                    break
+                jobs.append(job)
+                if len(jobs) >= MAX_GROUP:
+                    break
+                try:
+                    job = self._writes.get_nowait()
+                except queue.Empty:
+                    break
+            _deliver(_commit_together(seat, jobs))
+        seat.close()
 
 
-def _commit_together(connection: Connection, jobs: list[_Job]) -> list[_Outcome]:
+class _Seat:
+    """A thread's connection, opened when first needed: if that fails, so does the job, not the thread."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._connection: Connection | None = None
+
+    @property
+    def connection(self) -> Connection:
+        if self._connection is None:
+            self._connection = self._engine.connect()
+        return self._connection
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+
+def _commit_together(seat: _Seat, jobs: list[_Job]) -> list[_Outcome]:
     outcomes: list[_Outcome] = []
     try:
-        with connection.begin():
-            outcomes.extend(_Outcome(job, job.run(connection)) for job in jobs)
+        with seat.connection.begin():
+            outcomes.extend(_Outcome(job, job.run(seat.connection)) for job in jobs)
     except BaseException as error:
         if len(jobs) == 1:
             return [_Outcome(jobs[0], error=error)]
         # One of them failed, or the commit did: nothing is kept, and each gets its own chance.
-        return [outcome for job in jobs for outcome in _commit_together(connection, [job])]
+        return [outcome for job in jobs for outcome in _commit_together(seat, [job])]
     return outcomes
 
 

@@ -4,8 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 
-from remanence.accounts.auth import CurrentActor
-from remanence.core.actor import Actor
+from remanence.accounts.auth import ActingUser
 from remanence.core.page import Page
 from remanence.db.database import Database
 from remanence.edge.parameters import ToolIdPath, page_parameters
@@ -21,12 +20,12 @@ def _read_filter(where: Annotated[ToolFilter, Query()]) -> ToolFilter:
 Where = Annotated[ToolFilter, Depends(_read_filter)]
 
 
-def router(db: Database, current_actor: CurrentActor) -> APIRouter:
+def router(db: Database) -> APIRouter:
     routes = APIRouter(prefix="/tools", tags=["tools"])
 
     @routes.get("/", operation_id="list_tools")
     async def list_tools(
-        actor: Annotated[Actor, Depends(current_actor)],
+        actor: ActingUser,
         where: Where,
         page: Annotated[Page, Depends(page_parameters(limit=50))],
     ) -> JsonBytes:
@@ -34,18 +33,16 @@ def router(db: Database, current_actor: CurrentActor) -> APIRouter:
         return JsonBytes([tool_body(tool) for tool in tools])
 
     @routes.get("/count", operation_id="count_tools")
-    async def count_tools(actor: Annotated[Actor, Depends(current_actor)], where: Where) -> JsonBytes:
+    async def count_tools(actor: ActingUser, where: Where) -> JsonBytes:
         return JsonBytes(await db.read(repository.count_tools, actor, where))
 
     @routes.post("/add-base-tools", operation_id="add_base_tools")
-    async def add_base_tools(actor: Annotated[Actor, Depends(current_actor)]) -> JsonBytes:
+    async def add_base_tools(actor: ActingUser) -> JsonBytes:
         tools = await db.write(repository.restore_builtins, actor)
         return JsonBytes([tool_body(tool) for tool in tools])
 
     @routes.get("/{tool_id}", operation_id="retrieve_tool")
-    async def retrieve_tool(
-        actor: Annotated[Actor, Depends(current_actor)], tool_id: ToolIdPath
-    ) -> JsonBytes:
+    async def retrieve_tool(actor: ActingUser, tool_id: ToolIdPath) -> JsonBytes:
         return JsonBytes(tool_body(await db.read(repository.get_tool, actor, tool_id)))
 
     return routes
