@@ -25,9 +25,13 @@ class Frame:
     def kind(self) -> str:
         return self.data if isinstance(self.data, str) else str(self.data["message_type"])
 
-    def __getitem__(self, key: str) -> Any:
+    @property
+    def fields(self) -> JsonObject:
         assert not isinstance(self.data, str), f"{self.data} has no fields"
-        return self.data[key]
+        return self.data
+
+    def __getitem__(self, key: str) -> Any:
+        return self.fields[key]
 
 
 def read_frames(content: bytes) -> list[Frame]:
@@ -99,9 +103,9 @@ def scrub(value: Any) -> Any:
     return Scrubber()(value)
 
 
-_COMMON = ["id", "date", "name", "message_type", "otid", "sender_id", "step_id", "is_err", "seq_id", "run_id"]
+COMMON = ["id", "date", "name", "message_type", "otid", "sender_id", "step_id", "is_err", "seq_id", "run_id"]
 _RETURN = ["tool_return", "status", "tool_call_id", "stdout", "stderr"]
-_OWN = {
+OWN = {
     "system_message": ["content"],
     "user_message": ["content"],
     "assistant_message": ["content"],
@@ -124,7 +128,7 @@ def told(messages: list[JsonObject], scrubber: Scrubber | None = None) -> list[s
 
 def _told(message: JsonObject, names: Scrubber) -> str:
     kind = message["message_type"]
-    assert list(message) == _COMMON + _OWN[kind], f"{kind} has the keys {list(message)}"
+    assert list(message) == COMMON + OWN[kind], f"{kind} has the keys {list(message)}"
     assert message["is_err"] is None
     assert message["seq_id"] is None
     short = names(message)
@@ -152,4 +156,4 @@ def _said(message: JsonObject) -> str:
             assert message["signature"] is None
             return f"[{message['source']}] {message['reasoning']}"
         case kind:
-            return str(message[_OWN[kind][-1]])
+            return str(message[OWN[kind][-1]])
