@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 import remanence
 from remanence.accounts import repository as accounts
 from remanence.accounts.auth import Auth
+from remanence.agents.conversations.endpoints import router as conversation_routes
 from remanence.agents.endpoints import router as agent_routes
 from remanence.agents.service import AgentService
 from remanence.agents.state import StateStore
@@ -31,6 +32,7 @@ from remanence.messages.images import ImageFetcher
 from remanence.runs.background import Background
 from remanence.runs.callback import Callbacks
 from remanence.runs.checkpoint import Checkpoint
+from remanence.runs.conversations import router as conversation_speech
 from remanence.runs.endpoints import router as run_routes
 from remanence.runs.event_log import EventLog
 from remanence.runs.repository import OpenRun
@@ -118,11 +120,12 @@ class _House:
 
     def routes(self) -> APIRouter:
         routes = APIRouter()
+        speaker = Speaker(self._db, self._runs, self._background)
         routes.include_router(agent_routes(self._db, self._agents))
         routes.include_router(message_routes(self._db))
-        routes.include_router(
-            run_routes(self._db, self._runs, Speaker(self._db, self._runs, self._background))
-        )
+        routes.include_router(run_routes(self._db, self._runs, speaker))
+        routes.include_router(conversation_routes(self._db, self._catalogue))
+        routes.include_router(conversation_speech(self._db, self._runs, speaker))
         routes.include_router(block_routes(self._db))
         routes.include_router(tool_routes(self._db))
         routes.include_router(model_routes(self._catalogue), dependencies=[Depends(self.auth)])

@@ -5,10 +5,10 @@ from datetime import datetime, timedelta
 
 from remanence.core.agent import Agent
 from remanence.core.message import Message, ReasoningPart, ToolCall, ToolReturn, text_parts
-from remanence.core.packing import pack_login, pack_tool_return, pack_user_message
+from remanence.core.packing import pack_alert, pack_login, pack_tool_return, pack_user_message
 from remanence.core.profile import Profile, greeting
 from remanence.kit import json
-from remanence.kit.ids import new_id, new_message_id
+from remanence.kit.ids import ConversationId, new_id, new_message_id
 from remanence.messages.sending import MessageCreate
 from remanence.tools.executor import SENT, SPEAKING_TOOL
 
@@ -32,7 +32,11 @@ def first_messages(
         elif each.role == "assistant":
             rest.append(_message(agent, "assistant", text, moment).model_copy(update={"otid": each.otid}))
         else:
-            packed = pack_user_message(text, at=moment, timezone=agent.timezone, name=each.name)
+            packed = (
+                pack_user_message(text, at=moment, timezone=agent.timezone, name=each.name)
+                if each.role == "user"
+                else pack_alert(text, at=moment, timezone=agent.timezone)
+            )
             message = _message(agent, each.role, packed, moment)
             rest.append(
                 message.model_copy(update={"name": each.name, "otid": each.otid, "sender_id": each.sender_id})
@@ -43,8 +47,11 @@ def first_messages(
     )
 
 
-def system_message(agent: Agent, text: str, at: datetime) -> Message:
-    return _message(agent, "system", text, at)
+def system_message(
+    agent: Agent, text: str, at: datetime, conversation_id: ConversationId | None = None
+) -> Message:
+    message = _message(agent, "system", text, at)
+    return message.model_copy(update={"conversation_id": conversation_id}) if conversation_id else message
 
 
 def _message(agent: Agent, role: str, text: str, at: datetime) -> Message:

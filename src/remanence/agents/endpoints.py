@@ -8,10 +8,11 @@ from sqlalchemy import Connection
 
 from remanence.accounts.auth import ActingUser
 from remanence.agents import repository
+from remanence.agents.compiling import recompile
 from remanence.agents.overview import overview_of
 from remanence.agents.queries import AgentQuery, Include, wanted_relations
 from remanence.agents.schemas import AgentCreate, AgentUpdate, ResetMessages, ToolApproval, agent_body
-from remanence.agents.service import AgentService, recompile
+from remanence.agents.service import AgentService
 from remanence.core.actor import Actor
 from remanence.core.agent import StopReason
 from remanence.core.page import Page

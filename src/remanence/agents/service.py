@@ -1,13 +1,13 @@
 """Rules of an agent's life: what it is made of at birth, and what changes mean."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection
 
 from remanence.agents import repository
 from remanence.agents.beginnings import first_messages, system_message
+from remanence.agents.compiling import compile_for, compile_text, recompile
 from remanence.agents.model_settings import apply_model_settings
 from remanence.agents.queries import EVERYTHING, AgentQuery, Include
 from remanence.agents.schemas import AgentCreate, AgentUpdate, CompactionInput
@@ -29,9 +29,7 @@ from remanence.core.profile import (
     file_limits,
     profile_of,
     wants_base_rules,
-    wants_line_numbers,
 )
-from remanence.core.prompt import PromptMetadata, compile_system, find_compile_time
 from remanence.core.rules import validate_rules
 from remanence.core.tool import RequiresApproval, Tool, ToolRule
 from remanence.db.database import Database
@@ -139,7 +137,10 @@ class AgentService:
         if body.identity_ids:
             repository.set_identities(connection, actor, agent.id, body.identity_ids)
         first = first_messages(
-            agent, profile, _compiled(agent, held, agent.created_at, 0), body.initial_message_sequence
+            agent,
+            profile,
+            compile_text(agent, held, at=agent.created_at, earlier=0),
+            body.initial_message_sequence,
         )
         self._store(connection, agent, first)
         held.sort(key=lambda block: (block.created_at or agent.created_at, block.id))
@@ -376,56 +377,9 @@ class AgentService:
         return await self._catalogue.resolve_embedding(handle) if handle else None
 
 
-def recompile(connection: Connection, actor: Actor, agent_id: str, *, keeps_time: bool = False) -> str:
-    """Gives the agent's system message its newly compiled text; the message keeps its id."""
-    text = compile_for(connection, actor, agent_id, keeps_time=keeps_time)
-    ids = messages.context_ids(connection, [agent_id])[agent_id]
-    found = messages.find_messages(connection, actor, ids[:1])
-    if found and found[0].role == "system":
-        messages.set_text(connection, found[0].id, text)
-    else:  # a history without its head, e.g. after message_ids were set by hand, gets it back
-        agent = repository.get_agent(connection, actor, agent_id)
-        head = system_message(agent, text, utc_now())
-        messages.insert_messages(connection, agent.organization_id, [head])
-        messages.replace_context(connection, agent.id, [head.id, *ids])
-    repository.bump_window(connection, agent_id)
-    return text
-
-
-def compile_for(connection: Connection, actor: Actor, agent_id: str, *, keeps_time: bool = False) -> str:
-    agent = repository.get_agent(connection, actor, agent_id)
-    held = blocks.list_agent_blocks(connection, actor, agent_id)
-    in_window = messages.context_ids(connection, [agent_id])[agent_id]
-    earlier = messages.count_messages(connection, agent.id) - len(in_window)
-    head = messages.find_messages(connection, actor, in_window[:1]) if keeps_time else []
-    time_text = find_compile_time(head[0].text) if head else None
-    return _compiled(agent, held, utc_now(), max(0, earlier), time_text)
-
-
 def check_timezone(name: str | None) -> None:
     if name is not None and find_zone(name) is None:
         raise Invalid(f"{name!r} is not a timezone; use an IANA name such as Europe/Berlin.")
-
-
-def _compiled(
-    agent: Agent, held: Sequence[Block], at: datetime, earlier: int, time_text: str | None = None
-) -> str:
-    profile = profile_of(agent.agent_type)
-    return compile_system(
-        system=agent.system,
-        profile=profile,
-        blocks=held,
-        rules=agent.tool_rules,
-        metadata=PromptMetadata(
-            agent_id=agent.id,
-            conversation_id=None,
-            compiled_at=at,
-            timezone=agent.timezone,
-            recall_count=earlier,
-            compiled_text=time_text,
-        ),
-        line_numbers=wants_line_numbers(profile, agent.llm_config.model_endpoint_type),
-    )
 
 
 def _adjusted(config: LLMConfig, body: AgentCreate | AgentUpdate, changes: dict[str, Any]) -> LLMConfig:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from remanence.agents import repository
+from remanence.agents.compiling import blocks_in
+from remanence.agents.conversations.repository import get_conversation
 from remanence.core.actor import Actor
 from remanence.core.agent import Agent, AgentState
 from remanence.core.history import repair_history
@@ -17,7 +19,6 @@ from remanence.core.llm import InContext
 from remanence.core.message import Message, TextPart
 from remanence.db.database import Database
 from remanence.kit.ids import AgentId, ConversationId
-from remanence.memory import repository as blocks
 from remanence.messages import repository as messages
 from remanence.tools import repository as tools
 
@@ -91,10 +92,11 @@ def load_state(
     window_version: int,
 ) -> AgentState:
     agent, agent_version = repository.get_versioned(connection, actor.organization_id, agent_id)
+    conversation = get_conversation(connection, actor, conversation_id) if conversation_id else None
     window, next_position = messages.load_window(connection, conversation_id or agent_id)
     return AgentState(
         agent=agent,
-        blocks=blocks.list_agent_blocks(connection, actor, agent_id),
+        blocks=blocks_in(connection, actor, agent_id, conversation),
         tools=tools.list_agent_tools(connection, actor, agent_id),
         window=tuple(InContext(message) for message in repair_history(window)),
         conversation_id=conversation_id,

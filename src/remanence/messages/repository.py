@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, delete, func, insert, or_, select, update
 
 from remanence.core.actor import Actor
 from remanence.core.agent import AgentType
 from remanence.core.message import Message
 from remanence.core.page import Page
 from remanence.db.paging import fetch_page
-from remanence.db.tables import AgentRow, ContextMessageRow, MessageRow
+from remanence.db.tables import AgentRow, ContextMessageRow, MessageRow, SharedMessageRow
 from remanence.errors import NotFound
 from remanence.kit.ids import AgentId, MessageId, OrgId, RunId, StepId
 
@@ -199,7 +199,12 @@ def list_messages(
     if conversation_id == "default":
         statement = statement.where(MessageRow.conversation_id.is_(None))
     elif conversation_id is not None:
-        statement = statement.where(MessageRow.conversation_id == conversation_id)
+        shared = select(SharedMessageRow.message_id).where(
+            SharedMessageRow.conversation_id == conversation_id
+        )
+        statement = statement.where(
+            or_(MessageRow.conversation_id == conversation_id, MessageRow.id.in_(shared))
+        )
     if group_id is not None:
         statement = statement.where(MessageRow.group_id == group_id)
     if not include_err:

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
+from remanence.agents.conversations.repository import note_message
 from remanence.agents.state import Versions
 from remanence.core.message import Message
 from remanence.db.database import Database
@@ -58,7 +59,11 @@ def _insert_inputs(connection: Connection, plan: RunPlan) -> None:
 def _start(
     connection: Connection, plan: RunPlan, is_new: bool
 ) -> tuple[repository.Grant | None, tuple[Message, ...]]:
-    grant = repository.try_start(connection, plan.run, this_worker(), is_new=is_new, request=plan.request)
+    if plan.run.conversation_id is not None:
+        note_message(connection, plan.run.conversation_id)
+    grant = repository.try_start(
+        connection, plan.run, this_worker(), is_new=is_new, is_patient=plan.is_patient, request=plan.request
+    )
     if is_new:
         _insert_inputs(connection, plan)
         return grant, plan.inputs

@@ -29,7 +29,7 @@ from remanence.runs.schemas import (
     step_body,
     step_metrics_body,
 )
-from remanence.runs.service import RunService
+from remanence.runs.service import Address, RunService
 from remanence.runs.speaking import ResumeRequest, Speaker
 
 Listing = Annotated[Page, Depends(page_parameters(limit=100))]
@@ -46,17 +46,17 @@ def router(db: Database, service: RunService, speaker: Speaker) -> APIRouter:
         if body.streaming:
             if not is_sdk_client(request):
                 raise Invalid("Stream with POST …/messages/stream; here `streaming` is for newer SDKs.")
-            return await speaker.stream(actor, agent_id, body)
-        _refuse_stream_options(body)
-        return await speaker.answer(actor, agent_id, body)
+            return await speaker.stream(actor, Address(agent_id), body)
+        refuse_stream_options(body)
+        return await speaker.answer(actor, Address(agent_id), body)
 
     @routes.post("/agents/{agent_id}/messages/stream")
     async def stream_message(actor: ActingUser, agent_id: AgentIdPath, body: SendRequest) -> Response:
-        return await speaker.stream(actor, agent_id, body)
+        return await speaker.stream(actor, Address(agent_id), body)
 
     @routes.post("/agents/{agent_id}/messages/async")
     async def send_message_async(actor: ActingUser, agent_id: AgentIdPath, body: SendRequest) -> JsonBytes:
-        return await speaker.start(actor, agent_id, body)
+        return await speaker.start(actor, Address(agent_id), body)
 
     @routes.post("/runs/{run_id}/stream")
     async def resume_stream(
@@ -73,7 +73,7 @@ def router(db: Database, service: RunService, speaker: Speaker) -> APIRouter:
 
     @routes.post("/agents/{agent_id}/messages/preview-raw-payload")
     async def preview_payload(actor: ActingUser, agent_id: AgentIdPath, body: SendRequest) -> JsonBytes:
-        return JsonBytes(await service.preview(actor, agent_id, body))
+        return JsonBytes(await service.preview(actor, Address(agent_id), body))
 
     _add_run_routes(routes, db)
     _add_step_routes(routes, db)
@@ -132,7 +132,7 @@ def _add_run_routes(routes: APIRouter, db: Database) -> None:
         def read(connection: Connection) -> list[Body]:
             repository.get_run(connection, actor, run_id)
             rows = messages.list_messages(connection, actor, page, run_id=run_id, include_err=True)
-            return _typed_rows(rows, page)
+            return typed_rows(rows, page)
 
         return JsonBytes(await db.read(read))
 
@@ -204,7 +204,7 @@ def _add_step_routes(routes: APIRouter, db: Database) -> None:
         def read(connection: Connection) -> list[Body]:
             repository.get_step(connection, actor, step_id)
             rows = messages.list_messages(connection, actor, page, step_id=step_id, include_err=True)
-            return _typed_rows(rows, page)
+            return typed_rows(rows, page)
 
         return JsonBytes(await db.read(read))
 
@@ -214,7 +214,7 @@ def _add_step_routes(routes: APIRouter, db: Database) -> None:
         return JsonBytes(step_body(step))
 
 
-def _refuse_stream_options(body: SendRequest) -> None:
+def refuse_stream_options(body: SendRequest) -> None:
     for name in ("stream_tokens", "background"):
         if getattr(body, name):
             raise Invalid(f"`{name}` is about streams: set `streaming` to true as well.")
@@ -222,7 +222,7 @@ def _refuse_stream_options(body: SendRequest) -> None:
         raise Invalid("`include_pings` is about streams: set `streaming` to true as well.")
 
 
-def _typed_rows(rows: list[Row[Any]], page: Page) -> list[Body]:
+def typed_rows(rows: list[Row[Any]], page: Page) -> list[Body]:
     bodies: list[Body] = []
     for row in rows:
         typed = typed_messages(messages.message_from(row), View(reply=profile_of(row.agent_type).reply))

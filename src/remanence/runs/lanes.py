@@ -36,6 +36,9 @@ class Lanes:
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
         """Those in line behind the one whose turn it is; a lane without an entry is free."""
 
+    def is_free(self, lane: str) -> bool:
+        return lane not in self._waiting
+
     def take(self, lane: str) -> Ticket:
         line = self._waiting.get(lane)
         if line is None:

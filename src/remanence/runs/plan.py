@@ -27,6 +27,8 @@ class RunPlan:
     """Stored with the run, but in no window before the first step is saved."""
     first_step_id: StepId
     max_steps: int
+    is_patient: bool = True
+    """Waits for its turn; otherwise a history that is busy refuses it."""
     answer: Answer | None = None
     """To the request that the history ends with."""
     client_tools: tuple[ToolSpec, ...] = ()

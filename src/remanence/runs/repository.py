@@ -29,7 +29,7 @@ from remanence.core.run import Run, Step, status_after
 from remanence.db.dialect import notify
 from remanence.db.paging import fetch_page
 from remanence.db.tables import AgentRow, LeaseRow, RunEventsRow, RunOtidRow, RunRow, StepRow
-from remanence.errors import Conflict, NotFound
+from remanence.errors import AgentBusy, Conflict, NotFound
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import AgentId, RunId
 from remanence.kit.json import JsonObject
@@ -79,7 +79,13 @@ class Claim:
 
 
 def try_start(
-    connection: Connection, run: Run, worker: str, *, is_new: bool, request: JsonObject | None = None
+    connection: Connection,
+    run: Run,
+    worker: str,
+    *,
+    is_new: bool,
+    is_patient: bool = True,
+    request: JsonObject | None = None,
 ) -> Grant | None:
     """Takes the lease for this run if it is its turn, and records the run either way.
 
@@ -113,6 +119,8 @@ def try_start(
     has_lapsed = row.expires_at is None or row.expires_at <= now
     # A background run whose process died is carried on by whoever finds it, before others have their turn.
     is_held = not is_free and (not has_lapsed or bool(row.held_in_background))
+    if (is_held or row.must_wait) and not is_patient:
+        raise busy(run.lane, row.holder)
     if is_held or row.must_wait:
         if is_new:
             _insert_run(connection, run, worker, "created", now, request)
@@ -130,6 +138,10 @@ def try_start(
     else:
         _mark_running(connection, run.id)
     return Grant(row.state_version, row.window_version, fence)
+
+
+def busy(lane: str, run_id: str | None) -> AgentBusy:
+    return AgentBusy(f"Another request is running on {lane}. Wait for it, or cancel it.", run_id=run_id)
 
 
 def enqueue(connection: Connection, run: Run, worker: str, request: JsonObject | None = None) -> None:

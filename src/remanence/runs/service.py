@@ -8,10 +8,13 @@ from functools import partial
 from sqlalchemy import Connection
 
 from remanence.agents import repository as agents
+from remanence.agents.conversations.repository import get_conversation
+from remanence.agents.model_settings import apply_model_settings
 from remanence.agents.state import StateStore, load_state
 from remanence.core.actor import Actor
 from remanence.core.agent import Agent, AgentState
 from remanence.core.context import compile_request
+from remanence.core.conversation import Conversation
 from remanence.core.event import Event
 from remanence.core.llm import Delta, InContext, LLMConfig, ModelRequest
 from remanence.core.message import Message
@@ -22,7 +25,7 @@ from remanence.core.run import Run
 from remanence.db.database import Database
 from remanence.errors import Conflict, Invalid
 from remanence.kit.clock import utc_now
-from remanence.kit.ids import DEFAULT_USER_ID, AgentId, RunId, UserId, new_run_id, new_step_id
+from remanence.kit.ids import DEFAULT_USER_ID, AgentId, ConversationId, RunId, UserId, new_run_id, new_step_id
 from remanence.kit.json import JsonObject
 from remanence.kit.worker import this_worker
 from remanence.llm.catalogue import Catalogue
@@ -39,6 +42,23 @@ from remanence.runs.plan import LoopDoors, RunPlan
 from remanence.runs.supervisor import Channel, Supervisor
 from remanence.runs.withdrawing import withdraw_request
 from remanence.tools.executor import ToolExecutor
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Who is spoken to: an agent, in its own history or in a conversation."""
+
+    agent_id: str
+    conversation: Conversation | None = None
+    is_patient: bool = True
+
+    @property
+    def conversation_id(self) -> ConversationId | None:
+        return self.conversation.id if self.conversation else None
+
+    @property
+    def lane(self) -> str:
+        return self.conversation_id or self.agent_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +92,7 @@ class RunService:
         self._executor = executor
         self._checkpoint = checkpoint
 
-    async def send(self, actor: Actor, agent_id: str, request: SendRequest, *, run_type: str) -> Sent:
+    async def send(self, actor: Actor, address: Address, request: SendRequest, *, run_type: str) -> Sent:
         """Starts a run as soon as its turn comes.
 
         Raises NotFound, Invalid, BadArgument, and AlreadyStarted for message ids that were sent before.
@@ -81,16 +101,17 @@ class RunService:
         answer = request.answer()
         if not inputs and answer is None:
             raise Invalid("`messages` is empty: say something to the agent.")
-        agent = self._states.find_agent(actor, agent_id) or await self._db.read(
-            agents.get_agent, actor, agent_id
+        agent = self._states.find_agent(actor, address.agent_id) or await self._db.read(
+            agents.get_agent, actor, address.agent_id
         )
-        override = await self._override(agent, request)
+        override = await self._override(agent, address.conversation, request)
         inputs = await self._images.embed(inputs)
         now = utc_now()
         run = Run(
             id=new_run_id(),
             organization_id=actor.organization_id,
             agent_id=agent.id,
+            conversation_id=address.conversation_id,
             status="created",
             background=request.background,
             created_at=now,
@@ -108,10 +129,16 @@ class RunService:
             actor=actor,
             run=run,
             inputs=to_messages(
-                inputs, agent_id=agent.id, conversation_id=None, run_id=run.id, step_id=step_id, start=now
+                inputs,
+                agent_id=agent.id,
+                conversation_id=address.conversation_id,
+                run_id=run.id,
+                step_id=step_id,
+                start=now,
             ),
             first_step_id=step_id,
             max_steps=request.max_steps,
+            is_patient=address.is_patient,
             answer=answer,
             client_tools=request.client_specs(),
             override_config=override,
@@ -139,7 +166,7 @@ class RunService:
             max_steps=request.max_steps,
             answer=request.answer() if done.steps == 0 and not done.calls else None,
             client_tools=request.client_specs(),
-            override_config=await self._override(agent, request),
+            override_config=await self._override(agent, done.conversation, request),
             override_system=request.override_system,
             earlier_calls=done.calls,
             earlier_steps=done.steps,
@@ -155,13 +182,13 @@ class RunService:
         channel, task = await self._supervisor.launch(plan, attempt, loop)
         return Sent(plan.run, view_of(agent, request), channel, task)
 
-    async def preview(self, actor: Actor, agent_id: str, request: SendRequest) -> JsonObject:
+    async def preview(self, actor: Actor, address: Address, request: SendRequest) -> JsonObject:
         """The request that the model would receive; nothing is stored and nobody is asked."""
-        state = await self._db.read(load_state, actor, AgentId(agent_id), None, 0)
+        state = await self._db.read(load_state, actor, AgentId(address.agent_id), address.conversation_id, 0)
         inputs = to_messages(
             await self._images.embed(request.inputs()),
             agent_id=state.agent.id,
-            conversation_id=None,
+            conversation_id=address.conversation_id,
             run_id=new_run_id(),
             step_id=new_step_id(),
             start=utc_now(),
@@ -173,7 +200,7 @@ class RunService:
             state,
             plan,
             unsaved=[InContext(message) for message in inputs],
-            override_config=await self._override(state.agent, request),
+            override_config=await self._override(state.agent, address.conversation, request),
             override_system=request.override_system,
         )
         return self._adapters.adapter_for(compiled.config).payload(compiled)
@@ -198,17 +225,26 @@ class RunService:
             raise Conflict("Nothing is running here that could be cancelled.")
         return outcome
 
-    async def _override(self, agent: Agent, request: SendRequest) -> LLMConfig | None:
-        """The model of this request alone; the agent's window and habits are kept."""
-        if request.override_model is None:
+    async def _override(
+        self, agent: Agent, conversation: Conversation | None, request: SendRequest
+    ) -> LLMConfig | None:
+        """The model where it is not the agent's own: the request's choice, then the conversation's.
+
+        The agent's window and habits are kept, unless the conversation has a limit of its own.
+        """
+        handle = request.override_model or (conversation.model if conversation else None)
+        settings = conversation.model_settings if conversation and not request.override_model else None
+        limit = conversation.context_window_limit if conversation else None
+        if handle is None and settings is None and limit is None:
             return None
-        config = await self._catalogue.resolve_llm(request.override_model)
-        return config.model_copy(
+        config = await self._catalogue.resolve_llm(handle) if handle else agent.llm_config
+        config = config.model_copy(
             update={
-                "context_window": agent.llm_config.context_window,
+                "context_window": limit or agent.llm_config.context_window,
                 "put_inner_thoughts_in_kwargs": agent.llm_config.put_inner_thoughts_in_kwargs,
             }
         )
+        return apply_model_settings(config, settings) if settings else config
 
     def _doors(self, attempt: LeaseAttempt) -> LoopDoors:
         async def load(plan: RunPlan) -> AgentState:
@@ -237,6 +273,7 @@ class _Done:
     unsaved: tuple[Message, ...]
     calls: tuple[CallRecord, ...]
     steps: int
+    conversation: Conversation | None
 
 
 def _what_is_done(connection: Connection, actor: Actor, run: Run) -> tuple[Agent, _Done]:
@@ -249,7 +286,8 @@ def _what_is_done(connection: Connection, actor: Actor, run: Run) -> tuple[Agent
         for each in message.tool_returns
     )
     unsaved = tuple(message for message in stored if message.id not in window)
-    return agent, _Done(unsaved, calls, repository.count_steps(connection, run.id))
+    conversation = get_conversation(connection, actor, run.conversation_id) if run.conversation_id else None
+    return agent, _Done(unsaved, calls, repository.count_steps(connection, run.id), conversation)
 
 
 def view_of(agent: Agent, request: SendRequest) -> View:

@@ -19,7 +19,7 @@ from remanence.runs.background import Background
 from remanence.runs.plan import AlreadyStarted
 from remanence.runs.replay import replay
 from remanence.runs.schemas import run_body
-from remanence.runs.service import RunService, view_of
+from remanence.runs.service import Address, RunService, view_of
 from remanence.runs.streaming import stream_frames
 
 _NO_BUFFERING = {"cache-control": "no-cache", "x-accel-buffering": "no"}
@@ -36,12 +36,12 @@ class Speaker:
         self._service = service
         self._background = background
 
-    async def answer(self, actor: Actor, agent_id: str, body: SendRequest) -> JsonBytes:
+    async def answer(self, actor: Actor, address: Address, body: SendRequest) -> JsonBytes:
         """Waits for the end. A run that failed is its error; whatever it saved before stands."""
         try:
-            sent = await self._service.send(actor, agent_id, body, run_type="send_message")
+            sent = await self._service.send(actor, address, body, run_type="send_message")
         except AlreadyStarted as known:
-            return await self._answer_again(actor, agent_id, body, known.run_id)
+            return await self._answer_again(actor, address, body, known.run_id)
         collected = Collected(sent.view, body.include_return_message_types)
         while collected.finished is None:
             for event in await sent.channel.next_batch():
@@ -50,11 +50,11 @@ class Speaker:
                     raise event.error
         return JsonBytes(collected.body())
 
-    async def stream(self, actor: Actor, agent_id: str, body: SendRequest) -> Response:
+    async def stream(self, actor: Actor, address: Address, body: SendRequest) -> Response:
         try:
-            sent = await self._service.send(actor, agent_id, body, run_type="send_message_streaming")
+            sent = await self._service.send(actor, address, body, run_type="send_message_streaming")
         except AlreadyStarted as known:
-            return await self._stream_again(actor, agent_id, body, known.run_id)
+            return await self._stream_again(actor, address, body, known.run_id)
         if body.background:
             self._background.keep(actor, sent, body)
             return await self._follow(actor, sent.run.id, after=0, has_pings=body.include_pings)
@@ -66,11 +66,11 @@ class Speaker:
         )
         return _stream(frames)
 
-    async def start(self, actor: Actor, agent_id: str, body: SendRequest) -> JsonBytes:
+    async def start(self, actor: Actor, address: Address, body: SendRequest) -> JsonBytes:
         """The run itself, at once."""
         body = body.model_copy(update={"background": True})
         try:
-            sent = await self._service.send(actor, agent_id, body, run_type="send_message_async")
+            sent = await self._service.send(actor, address, body, run_type="send_message_async")
         except AlreadyStarted as known:
             return JsonBytes(run_body(await self._db.read(repository.get_run, actor, known.run_id)))
         self._background.keep(actor, sent, body)
@@ -83,18 +83,22 @@ class Speaker:
     async def _follow(self, actor: Actor, run_id: str, *, after: int, has_pings: bool) -> Response:
         return _stream(await self._background.follow(actor, run_id, after=after, has_pings=has_pings))
 
-    async def _answer_again(self, actor: Actor, agent_id: str, body: SendRequest, run_id: RunId) -> JsonBytes:
-        agent = await self._db.read(agents.get_agent, actor, agent_id)
+    async def _answer_again(
+        self, actor: Actor, address: Address, body: SendRequest, run_id: RunId
+    ) -> JsonBytes:
+        agent = await self._db.read(agents.get_agent, actor, address.agent_id)
         collected = Collected(view_of(agent, body), body.include_return_message_types)
         for event in await replay(self._db, actor, run_id):
             collected.add(event)
         return JsonBytes(collected.body())
 
-    async def _stream_again(self, actor: Actor, agent_id: str, body: SendRequest, run_id: RunId) -> Response:
+    async def _stream_again(
+        self, actor: Actor, address: Address, body: SendRequest, run_id: RunId
+    ) -> Response:
         run = await self._db.read(repository.get_run, actor, run_id)
         if run.background:
             return await self._follow(actor, run_id, after=0, has_pings=body.include_pings)
-        agent = await self._db.read(agents.get_agent, actor, agent_id)
+        agent = await self._db.read(agents.get_agent, actor, address.agent_id)
         translator = Translator(
             run_id, view_of(agent, body), mode="steps", wanted_types=body.include_return_message_types
         )

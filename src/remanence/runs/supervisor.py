@@ -94,6 +94,9 @@ class Supervisor:
 
     async def launch(self, plan: RunPlan, attempt: Attempt, loop: Loop) -> tuple[Channel, asyncio.Task[None]]:
         """Returns once the input is on disk. Raises what keeps the run from being recorded."""
+        if not plan.is_patient and not self._lanes.is_free(plan.run.lane):
+            open_runs = await self._db.read(repository.list_open_runs, plan.actor, plan.run.lane)
+            raise repository.busy(plan.run.lane, open_runs[0] if open_runs else None)
         channel = Channel()
         recorded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         ticket = self._lanes.take(plan.run.lane)

@@ -15,7 +15,12 @@ from remanence.db.tables.files import (
 )
 from remanence.db.tables.groups import GroupRow, GroupsAgentsRow, GroupsBlocksRow
 from remanence.db.tables.identities import IdentitiesAgentsRow, IdentitiesBlocksRow, IdentityRow
-from remanence.db.tables.messages import ContextMessageRow, ConversationRow, MessageRow
+from remanence.db.tables.messages import (
+    ContextMessageRow,
+    ConversationRow,
+    MessageRow,
+    SharedMessageRow,
+)
 from remanence.db.tables.runs import LeaseRow, RunEventsRow, RunOtidRow, RunRow, StepRow
 from remanence.db.tables.tools import ToolRow, ToolsAgentsRow
 
@@ -48,6 +53,7 @@ __all__ = [
     "RunEventsRow",
     "RunOtidRow",
     "RunRow",
+    "SharedMessageRow",
     "SourcePassageRow",
     "SourceRow",
     "SourcesAgentsRow",

@@ -63,6 +63,19 @@ class MessageRow(Identified, Base):
     created_at: Mapped[datetime] = mapped_column(UtcDateTime, nullable=False)
 
 
+class SharedMessageRow(Base):
+    """A message that a conversation has in common with the history it was forked from."""
+
+    __tablename__ = "shared_messages"
+
+    conversation_id: Mapped[str] = mapped_column(
+        ForeignKey("conversations.id", ondelete="CASCADE"), primary_key=True
+    )
+    message_id: Mapped[str] = mapped_column(
+        ForeignKey("messages.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
+
+
 class ContextMessageRow(Base):
     """A message that the model sees, at its place in the window of an agent or a conversation."""
 

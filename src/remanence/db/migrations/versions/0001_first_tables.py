@@ -770,6 +770,25 @@ def upgrade() -> None:
     op.create_index("ix_run_otids_created_at", "run_otids", ["created_at"], unique=False)
     op.create_index(op.f("ix_run_otids_run_id"), "run_otids", ["run_id"], unique=False)
     op.create_table(
+        "shared_messages",
+        sa.Column("conversation_id", sa.String(), nullable=False),
+        sa.Column("message_id", sa.String(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["conversation_id"],
+            ["conversations.id"],
+            name=op.f("fk_shared_messages_conversation_id_conversations"),
+            ondelete="CASCADE",
+        ),
+        sa.ForeignKeyConstraint(
+            ["message_id"],
+            ["messages.id"],
+            name=op.f("fk_shared_messages_message_id_messages"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("conversation_id", "message_id", name=op.f("pk_shared_messages")),
+    )
+    op.create_index(op.f("ix_shared_messages_message_id"), "shared_messages", ["message_id"], unique=False)
+    op.create_table(
         "source_passages",
         sa.Column("source_id", sa.String(), nullable=False),
         sa.Column("file_id", sa.String(), nullable=True),
@@ -868,6 +887,8 @@ def downgrade() -> None:
     op.drop_index("ix_source_passages_source_id_created_at", table_name="source_passages")
     op.drop_index("ix_source_passages_file_id", table_name="source_passages")
     op.drop_table("source_passages")
+    op.drop_index(op.f("ix_shared_messages_message_id"), table_name="shared_messages")
+    op.drop_table("shared_messages")
     op.drop_index(op.f("ix_run_otids_run_id"), table_name="run_otids")
     op.drop_index("ix_run_otids_created_at", table_name="run_otids")
     op.drop_table("run_otids")

@@ -1,0 +1,1 @@
+"""Conversations: side histories of an agent that share its memory, tools and rules."""

@@ -1,0 +1,133 @@
+"""Rules of conversations: how they begin, branch off and end."""
+
+from datetime import timedelta
+
+from sqlalchemy import Connection
+
+from remanence.agents import repository as agents
+from remanence.agents.beginnings import system_message
+from remanence.agents.compiling import blocks_in, compile_text, recompile
+from remanence.agents.conversations import repository
+from remanence.agents.conversations.schemas import ConversationCreate
+from remanence.core.actor import Actor
+from remanence.core.agent import Agent
+from remanence.core.block import Block
+from remanence.core.conversation import Conversation
+from remanence.core.message import Message
+from remanence.errors import BadArgument, NotFound
+from remanence.kit.clock import utc_now
+from remanence.kit.ids import ConversationId, new_block_id, new_id
+from remanence.memory import repository as blocks
+from remanence.messages import repository as messages
+
+
+def create_conversation(
+    connection: Connection, actor: Actor, agent_id: str, body: ConversationCreate
+) -> Conversation:
+    """Raises NotFound, and BadArgument for a label that the agent has no block of."""
+    agent = agents.get_agent(connection, actor, agent_id)
+    copies = _copy_blocks(connection, actor, agent, body.isolated_block_labels or ())
+    conversation = _new(actor, agent).model_copy(
+        update={
+            **body.model_dump(exclude={"isolated_block_labels"}),
+            "isolated_block_ids": tuple(copy.id for copy in copies),
+        }
+    )
+    repository.insert_conversation(connection, conversation)
+    _begin(connection, actor, agent, conversation, ())
+    return conversation
+
+
+def fork(
+    connection: Connection,
+    actor: Actor,
+    agent_id: str,
+    source: Conversation | None,
+    *,
+    up_to: str | None,
+    is_hidden: bool,
+) -> Conversation:
+    """A new conversation with the messages of another, or of the agent's own history, up to one of them.
+
+    Model and settings come along; summary and blocks of its own do not. Raises NotFound.
+    """
+    agent = agents.get_agent(connection, actor, agent_id)
+    lane = source.id if source else agent.id
+    window, _ = messages.load_window(connection, lane)
+    shared = [message for message in window if message.role != "system"]
+    if up_to is not None:
+        places = [place for place, message in enumerate(shared) if message.id == up_to]
+        if not places:
+            raise NotFound(f"Message {up_to} is not in the context of {lane}.")
+        shared = shared[: places[0] + 1]
+    conversation = _new(actor, agent).model_copy(
+        update={
+            "model": source.model if source else None,
+            "model_settings": source.model_settings if source else None,
+            "context_window_limit": source.context_window_limit if source else None,
+            "hidden": True if is_hidden else None,
+        }
+    )
+    repository.insert_conversation(connection, conversation)
+    repository.share_messages(connection, conversation.id, [message.id for message in shared])
+    _begin(connection, actor, agent, conversation, shared)
+    return conversation
+
+
+def delete_conversation(connection: Connection, actor: Actor, conversation_id: str) -> None:
+    """Raises NotFound."""
+    conversation = repository.get_conversation(connection, actor, conversation_id)
+    for block_id in conversation.isolated_block_ids:
+        blocks.delete_block(connection, actor, block_id)
+    repository.delete_conversation(connection, conversation.id)
+
+
+def recompile_conversation(connection: Connection, actor: Actor, conversation: Conversation) -> str:
+    return recompile(connection, actor, conversation.agent_id, conversation)
+
+
+def _new(actor: Actor, agent: Agent) -> Conversation:
+    now = utc_now()
+    return Conversation(
+        id=ConversationId(new_id("conv")),
+        organization_id=actor.organization_id,
+        agent_id=agent.id,
+        created_at=now,
+        updated_at=now,
+        created_by_id=actor.user_id,
+        last_updated_by_id=actor.user_id,
+    )
+
+
+def _begin(
+    connection: Connection,
+    actor: Actor,
+    agent: Agent,
+    conversation: Conversation,
+    shared: "list[Message] | tuple[Message, ...]",
+) -> None:
+    """Its own system message, before all that it shares."""
+    held = blocks_in(connection, actor, agent.id, conversation)
+    earlier = messages.count_messages(connection, agent.id)
+    text = compile_text(
+        agent, held, at=conversation.created_at, earlier=earlier, conversation_id=conversation.id
+    )
+    at = shared[0].created_at - timedelta(microseconds=1) if shared else conversation.created_at
+    head = system_message(agent, text, at, conversation.id)
+    messages.insert_messages(connection, agent.organization_id, [head])
+    ids = [head.id, *(message.id for message in shared)]
+    messages.append_context(connection, conversation.id, 0, ids)
+
+
+def _copy_blocks(
+    connection: Connection, actor: Actor, agent: Agent, labels: "list[str] | tuple[str, ...]"
+) -> list[Block]:
+    held = {block.label: block for block in blocks.list_agent_blocks(connection, actor, agent.id)}
+    unknown = [label for label in labels if label not in held]
+    if unknown:
+        raise BadArgument(f"Agent {agent.id} has no block labelled {', '.join(unknown)}.")
+    copies = [
+        held[label].model_copy(update={"id": new_block_id(), "created_at": utc_now(), "hidden": True})
+        for label in dict.fromkeys(labels)
+    ]
+    return blocks.insert_blocks(connection, copies)

@@ -1,0 +1,199 @@
+"""Routes that speak in a conversation, or in an agent's own history under the name `default`."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query, Response
+from pydantic import BaseModel, Field
+from sqlalchemy import Connection
+
+from remanence.accounts.auth import ActingUser
+from remanence.agents import repository as agents
+from remanence.agents.compiling import compile_for, recompile
+from remanence.agents.conversations import repository as conversations
+from remanence.agents.conversations import service as conversing
+from remanence.agents.conversations.schemas import conversation_body
+from remanence.core.actor import Actor
+from remanence.core.conversation import Conversation
+from remanence.core.page import Page
+from remanence.db.database import Database
+from remanence.edge.parameters import page_parameters
+from remanence.edge.responses import JsonBytes
+from remanence.errors import BadArgument, NotFound
+from remanence.kit.ids import id_pattern
+from remanence.messages import repository as messages
+from remanence.messages.schemas import Body
+from remanence.messages.sending import MessageType, SendRequest
+from remanence.runs import repository
+from remanence.runs.endpoints import refuse_stream_options, typed_rows
+from remanence.runs.service import Address, RunService
+from remanence.runs.speaking import ResumeRequest, Speaker
+
+_OWN = "default"
+_UUID = id_pattern("x")[2:-1]
+LanePath = Annotated[str, Path(pattern=f"^({_OWN}|(conv|agent){_UUID})$")]
+AgentRef = Annotated[str | None, Field(pattern=id_pattern("agent"))]
+AgentQueryRef = Annotated[str | None, Query(pattern=id_pattern("agent"))]
+
+
+class ConversationSend(SendRequest):
+    agent_id: AgentRef = None
+    streaming: bool = True
+
+
+class ConversationResume(ResumeRequest):
+    agent_id: AgentRef = None
+    run_id: str | None = None
+    otid: str | None = None
+
+
+class AgentNamed(BaseModel):
+    agent_id: AgentRef = None
+
+
+def router(db: Database, service: RunService, speaker: Speaker) -> APIRouter:
+    routes = APIRouter(tags=["conversations"])
+
+    async def find(actor: Actor, name: str, agent_id: str | None) -> Address:
+        return await db.read(_find, actor, name, agent_id)
+
+    @routes.get("/conversations/{conversation_id}/messages")
+    async def list_messages(
+        actor: ActingUser,
+        conversation_id: LanePath,
+        page: Annotated[Page, Depends(page_parameters(limit=100))],
+        agent_id: AgentQueryRef = None,
+        group_id: str | None = None,
+        include_err: bool | None = None,
+        include_return_message_types: Annotated[list[MessageType] | None, Query()] = None,
+    ) -> JsonBytes:
+        if conversation_id == _OWN and agent_id is None:
+            return JsonBytes([])
+
+        def read(connection: Connection) -> list[Body]:
+            address = _find(connection, actor, conversation_id, agent_id)
+            return _read_page(
+                connection, actor, address, page, include_return_message_types, group_id, bool(include_err)
+            )
+
+        return JsonBytes(await db.read(read))
+
+    @routes.post("/conversations/{conversation_id}/messages")
+    async def send_message(actor: ActingUser, conversation_id: LanePath, body: ConversationSend) -> Response:
+        address = await find(actor, conversation_id, body.agent_id)
+        if not body.streaming:
+            refuse_stream_options(body)
+            is_patient = address.conversation is not None
+            return await speaker.answer(actor, _told(address, is_patient=is_patient), body)
+        return await speaker.stream(actor, _told(address, is_patient=False), body)
+
+    @routes.post("/conversations/{conversation_id}/messages/preview-raw-payload")
+    async def preview_payload(
+        actor: ActingUser, conversation_id: LanePath, body: ConversationSend
+    ) -> JsonBytes:
+        return JsonBytes(
+            await service.preview(actor, await find(actor, conversation_id, body.agent_id), body)
+        )
+
+    @routes.post("/conversations/{conversation_id}/stream")
+    async def resume_stream(
+        actor: ActingUser, conversation_id: LanePath, body: ConversationResume | None = None
+    ) -> Response:
+        body = body or ConversationResume()
+        address = await find(actor, conversation_id, body.agent_id)
+        run_id = await db.read(_find_run, actor, address.lane, body.run_id, body.otid)
+        return await speaker.resume(actor, run_id, body)
+
+    @routes.post("/conversations/{conversation_id}/cancel")
+    async def cancel(
+        actor: ActingUser, conversation_id: LanePath, agent_id: AgentQueryRef = None
+    ) -> JsonBytes:
+        address = await find(actor, conversation_id, agent_id)
+        return JsonBytes(await service.cancel(actor, address.lane, None))
+
+    @routes.post("/conversations/{conversation_id}/fork")
+    async def fork(
+        actor: ActingUser,
+        conversation_id: LanePath,
+        agent_id: AgentQueryRef = None,
+        message_id: Annotated[str | None, Query(pattern=id_pattern("message"))] = None,
+        hidden: bool = False,
+    ) -> JsonBytes:
+        def write(connection: Connection) -> Conversation:
+            source = _find(connection, actor, conversation_id, agent_id)
+            return conversing.fork(
+                connection, actor, source.agent_id, source.conversation, up_to=message_id, is_hidden=hidden
+            )
+
+        return JsonBytes(conversation_body(await db.write(write)))
+
+    @routes.post("/conversations/{conversation_id}/recompile")
+    async def recompile_conversation(
+        actor: ActingUser, conversation_id: LanePath, dry_run: bool = False, body: AgentNamed | None = None
+    ) -> JsonBytes:
+        def run(connection: Connection) -> str:
+            address = _find(connection, actor, conversation_id, body.agent_id if body else None)
+            compiling = compile_for if dry_run else recompile
+            return compiling(connection, actor, address.agent_id, address.conversation)
+
+        return JsonBytes(await (db.read(run) if dry_run else db.write(run)))
+
+    return routes
+
+
+def _find(connection: Connection, actor: Actor, name: str, agent_id: str | None) -> Address:
+    """Raises NotFound, and BadArgument where `default` comes without an agent."""
+    if name.startswith("conv-"):
+        found = conversations.get_conversation(connection, actor, name)
+        return Address(found.agent_id, found)
+    own = agent_id if name == _OWN else name
+    if own is None:
+        raise BadArgument("`default` is an agent's own history: say whose, with agent_id.")
+    return Address(agents.get_agent(connection, actor, own).id)
+
+
+def _told(address: Address, *, is_patient: bool) -> Address:
+    return Address(address.agent_id, address.conversation, is_patient)
+
+
+def _find_run(connection: Connection, actor: Actor, lane: str, run_id: str | None, otid: str | None) -> str:
+    if run_id is not None:
+        return run_id
+    if otid is not None:
+        found = repository.find_by_otid(connection, lane, otid)
+        if found is None:
+            raise NotFound(f"No run was started by the message id {otid}.")
+        return found
+    running = repository.list_open_runs(connection, actor, lane)
+    if not running:
+        raise BadArgument("Nothing is running in this conversation; name a run or a message id.")
+    return running[-1]
+
+
+def _read_page(
+    connection: Connection,
+    actor: Actor,
+    address: Address,
+    page: Page,
+    wanted: Sequence[MessageType] | None,
+    group_id: str | None,
+    include_err: bool,
+) -> list[Body]:
+    """Typed messages in the order asked for; with a filter on types the limit counts what is returned."""
+    found: list[Body] = []
+    while True:
+        rows = messages.list_messages(
+            connection,
+            actor,
+            page,
+            agent_id=address.agent_id,
+            conversation_id=address.conversation_id or _OWN,
+            group_id=group_id,
+            include_err=include_err,
+        )
+        bodies = typed_rows(rows, page)
+        found += [body for body in bodies if wanted is None or body["message_type"] in wanted]
+        is_last = page.limit is None or len(rows) < page.limit or page.before is not None
+        if wanted is None or is_last or len(found) >= (page.limit or 0):
+            return found if wanted is None or page.limit is None else found[: page.limit]
+        page = page.model_copy(update={"after": rows[-1].id})
