@@ -15,3 +15,5 @@ class Page(Frozen):
     limit: int | None = None
     order: Order = "desc"
     order_by: str = "created_at"
+    takes_first: bool = False
+    """The limit takes from the beginning of the order also where `before` would take the rows next to it."""

@@ -35,7 +35,7 @@ def fetch_page(
             _beyond(connection, page.before, key, id_column, scope, not is_descending)
         )
     # Going back from a cursor means the nearest rows before it, so they are read backwards and turned.
-    is_backwards = page.before is not None and page.after is None
+    is_backwards = page.before is not None and page.after is None and not page.takes_first
     descending = is_descending != is_backwards
     order = [key.desc() if descending else key.asc(), id_column.desc() if descending else id_column.asc()]
     if nulls_last:

@@ -1,5 +1,6 @@
 """Routes that read history."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
@@ -42,9 +43,8 @@ def window_page(page: Page) -> Page:
 
     `order` only says from which end the limit takes; the answer always runs from old to new.
     """
-    if page.order == "asc":
-        return page
-    return page.model_copy(update={"after": page.before, "before": page.after})
+    cursors = {"after": page.before, "before": page.after} if page.order == "desc" else {}
+    return page.model_copy(update={**cursors, "takes_first": True})
 
 
 def router(db: Database) -> APIRouter:
@@ -122,34 +122,44 @@ def read_history(
     stored = window_page(page)
     if wanted is None:
         rows = repository.list_messages(connection, actor, stored, **where)
-        return _typed(rows if stored.order == "asc" else rows[::-1], view)
-    found: list[Body] = []
+        groups = [_typed(row, view) for row in rows]
+    else:
+        groups = _read_wanted(connection, actor, stored, view, wanted, where)
+    ordered = groups if stored.order == "asc" else reversed(groups)
+    return [body for group in ordered for body in group]
+
+
+def _read_wanted(
+    connection: Connection,
+    actor: Actor,
+    page: Page,
+    view: View,
+    wanted: list[MessageType],
+    where: dict[str, Any],
+) -> list[list[Body]]:
+    """What is wanted of each message, in the page's order, until the limit is reached.
+
+    A message is not divided between pages, since a cursor names all of it; so the first one may exceed
+    the limit by itself.
+    """
+    groups: list[list[Body]] = []
+    count = 0
     limit = page.limit
-    cursor = stored.model_copy(update={"limit": None if limit is None else limit * _MORE_ROWS})
+    cursor = page.model_copy(update={"limit": limit and limit * _MORE_ROWS})
     while True:
         rows = repository.list_messages(connection, actor, cursor, **where)
-        bodies = keep_types(_typed(rows if stored.order == "asc" else rows[::-1], view), wanted)
-        found = found + bodies if stored.order == "asc" else bodies + found
-        if limit is None or len(found) >= limit or cursor.limit is None or len(rows) < cursor.limit:
-            break
-        if stored.before is not None and stored.after is None:
-            cursor = cursor.model_copy(update={"before": rows[0].id})
-        else:
-            cursor = cursor.model_copy(update={"after": rows[-1].id})
-    if limit is None:
-        return found
-    takes_first = (stored.order == "asc") != (stored.before is not None and stored.after is None)
-    return found[:limit] if takes_first else found[-limit:]
+        for row in rows:
+            bodies = keep_types(_typed(row, view), wanted)
+            if groups and limit is not None and count + len(bodies) > limit:
+                return groups
+            if bodies:
+                groups.append(bodies)
+                count += len(bodies)
+        if cursor.limit is None or len(rows) < cursor.limit:
+            return groups
+        cursor = cursor.model_copy(update={"after": rows[-1].id})
 
 
-def _typed(rows: list[Row[Any]], view: View) -> list[Body]:
-    bodies: list[Body] = []
-    for row in rows:
-        own = View(
-            reply=profile_of(row.agent_type).reply,
-            use_assistant_message=view.use_assistant_message,
-            speaking_tool=view.speaking_tool,
-            speaking_argument=view.speaking_argument,
-        )
-        bodies += typed_messages(repository.message_from(row), own)
-    return bodies
+def _typed(row: Row[Any], view: View) -> list[Body]:
+    own = replace(view, reply=profile_of(row.agent_type).reply)
+    return typed_messages(repository.message_from(row), own)
