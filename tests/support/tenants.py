@@ -37,17 +37,17 @@ class Tenant:
     def agent(self, **given: Any) -> dict[str, Any]:
         """A new agent as the plain client sees it: with all its relations."""
         response = self.http.post("/v1/agents/", json={"model": "openai/gpt-4o-mini"} | given)
-        assert response.status_code == 200, response.text
+        assert response.status_code == 200, response.text[:500]
         return response.json()
 
     def block(self, label: str, value: str = "", **given: Any) -> dict[str, Any]:
         response = self.http.post("/v1/blocks/", json={"label": label, "value": value} | given)
-        assert response.status_code == 200, response.text
+        assert response.status_code == 200, response.text[:500]
         return response.json()
 
     def state(self, agent_id: str) -> dict[str, Any]:
         response = self.http.get(f"/v1/agents/{agent_id}")
-        assert response.status_code == 200, response.text
+        assert response.status_code == 200, response.text[:500]
         return response.json()
 
     def system_text(self, agent_id: str) -> str:
