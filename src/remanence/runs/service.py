@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from sqlalchemy import Connection
 
@@ -13,14 +12,13 @@ from remanence.agents.model_settings import apply_model_settings
 from remanence.agents.state import StateStore, load_state
 from remanence.core.actor import Actor
 from remanence.core.agent import Agent, AgentState
-from remanence.core.context import compile_request
 from remanence.core.conversation import Conversation
 from remanence.core.event import Event
-from remanence.core.llm import Delta, InContext, LLMConfig, ModelRequest
+from remanence.core.llm import Delta, LLMConfig, ModelRequest
 from remanence.core.message import Message
 from remanence.core.packing import unpack_tool_return
 from remanence.core.profile import profile_of
-from remanence.core.rules import CallRecord, plan_step
+from remanence.core.rules import CallRecord
 from remanence.core.run import Run
 from remanence.db.database import Database
 from remanence.errors import Conflict, Invalid
@@ -38,8 +36,9 @@ from remanence.runs import repository
 from remanence.runs.attempt import LeaseAttempt
 from remanence.runs.checkpoint import Checkpoint
 from remanence.runs.loop import run_agent
-from remanence.runs.plan import LoopDoors, RunPlan
+from remanence.runs.plan import LoopDoors, RunPlan, StepRecord
 from remanence.runs.supervisor import Channel, Supervisor
+from remanence.runs.turn import Turn
 from remanence.runs.withdrawing import withdraw_request
 from remanence.tools.executor import ToolExecutor
 
@@ -97,13 +96,19 @@ class RunService:
 
         Raises NotFound, Invalid, BadArgument, and AlreadyStarted for message ids that were sent before.
         """
+        agent = self._states.find_agent(actor, address.agent_id) or await self._db.read(
+            agents.get_agent, actor, address.agent_id
+        )
+        plan = await self._plan(actor, address, agent, request, run_type)
+        return await self._launch(plan, agent, request, is_recorded=False)
+
+    async def _plan(
+        self, actor: Actor, address: Address, agent: Agent, request: SendRequest, run_type: str
+    ) -> RunPlan:
         inputs = request.inputs()
         answer = request.answer()
         if not inputs and answer is None:
             raise Invalid("`messages` is empty: say something to the agent.")
-        agent = self._states.find_agent(actor, address.agent_id) or await self._db.read(
-            agents.get_agent, actor, address.agent_id
-        )
         override = await self._override(agent, address.conversation, request)
         inputs = await self._images.embed(inputs)
         now = utc_now()
@@ -125,7 +130,7 @@ class RunService:
             },
         )
         step_id = new_step_id()
-        plan = RunPlan(
+        return RunPlan(
             actor=actor,
             run=run,
             inputs=to_messages(
@@ -146,7 +151,6 @@ class RunService:
             otids=request.otids(),
             request=request.kept() | {"user_id": actor.user_id} if request.background else None,
         )
-        return await self._launch(plan, agent, request, is_recorded=False)
 
     async def carry_on(self, found: repository.OpenRun) -> tuple[Sent, SendRequest, Actor] | None:
         """Takes a background run over whose process died, from its last step on."""
@@ -185,25 +189,10 @@ class RunService:
     async def preview(self, actor: Actor, address: Address, request: SendRequest) -> JsonObject:
         """The request that the model would receive; nothing is stored and nobody is asked."""
         state = await self._db.read(load_state, actor, AgentId(address.agent_id), address.conversation_id, 0)
-        inputs = to_messages(
-            await self._images.embed(request.inputs()),
-            agent_id=state.agent.id,
-            conversation_id=address.conversation_id,
-            run_id=new_run_id(),
-            step_id=new_step_id(),
-            start=utc_now(),
-        )
-        profile = profile_of(state.agent.agent_type)
-        names = [tool.name for tool in state.tools]
-        plan = plan_step(state.agent.tool_rules, (), names, reply=profile.reply)
-        compiled = compile_request(
-            state,
-            plan,
-            unsaved=[InContext(message) for message in inputs],
-            override_config=await self._override(state.agent, address.conversation, request),
-            override_system=request.override_system,
-        )
-        return self._adapters.adapter_for(compiled.config).payload(compiled)
+        plan = await self._plan(actor, address, state.agent, request, "preview")
+        turn = Turn(plan, self._doors(LeaseAttempt(self._db, plan, is_recorded=False)), state)
+        asked = turn.start_step().request
+        return self._adapters.adapter_for(asked.config).payload(asked)
 
     async def cancel(self, actor: Actor, lane: str, run_ids: Sequence[str] | None) -> dict[str, str]:
         """What became of each run: "cancelled", or "failed" for one that nobody knows.
@@ -252,12 +241,15 @@ class RunService:
                 plan.actor, plan.run.agent_id, plan.run.conversation_id, attempt.versions
             )
 
+        async def checkpoint(plan: RunPlan, state: AgentState, record: StepRecord) -> AgentState:
+            return await self._checkpoint.save(plan, state, record, fence=attempt.fence)
+
         return LoopDoors(
             load=load,
             reload=self._checkpoint.reload,
             stream=self._stream,
             execute=self._executor.execute,
-            checkpoint=partial(self._checkpoint.save, fence=attempt.fence),
+            checkpoint=checkpoint,
             fail=self._checkpoint.fail,
             close=self._checkpoint.abandon,
         )
