@@ -75,13 +75,7 @@ class ToolExecutor:
         if tool.name == SPEAKING_TOOL:
             return ToolResult(SENT, succeeded=True)
         if tool.name == "conversation_search":
-            text = await self._conversation.run(
-                args,
-                actor=context.actor,
-                agent=context.agent,
-                conversation_id=context.conversation_id,
-                now=utc_now(),
-            )
+            text = await self._conversation.run(args, actor=context.actor, agent=context.agent, now=utc_now())
             return ToolResult(text, succeeded=True)
         raise ToolFailure(f"{tool.name} cannot be run on this server.")
 

@@ -5,9 +5,9 @@ from datetime import datetime
 from remanence.core.actor import Actor
 from remanence.core.agent import Agent
 from remanence.db.database import Database
-from remanence.kit.ids import ConversationId
 from remanence.kit.json import JsonObject
-from remanence.search.ports import SearchIndex
+from remanence.search.ports import SearchIndex, SearchQuery
+from remanence.tools.builtin.conversation import parse_conversation_search, render_hits
 
 
 class ConversationSearch:
@@ -15,17 +15,17 @@ class ConversationSearch:
         self._db = db
         self._index = index
 
-    async def run(
-        self,
-        args: JsonObject,
-        *,
-        actor: Actor,
-        agent: Agent,
-        conversation_id: ConversationId | None,
-        now: datetime,
-    ) -> str:
-        """Raises ToolFailure for arguments that make no sense."""
-        from remanence.tools.builtin.conversation import parse_conversation_search, render_hits
-        query = parse_conversation_search(args)
+    async def run(self, args: JsonObject, *, actor: Actor, agent: Agent, now: datetime) -> str:
+        """Searches all that was ever said with this agent. Raises ToolFailure for senseless arguments."""
+        asked = parse_conversation_search(args, agent.timezone)
+        query = SearchQuery(
+            organization_id=actor.organization_id,
+            text=asked.text,
+            owner_ids=[agent.id],
+            roles=asked.roles,
+            start=asked.start,
+            end=asked.end,
+            limit=asked.limit,
+        )
         hits = await self._db.read(self._index.query, query)
-        return render_hits(hits)
+        return render_hits(hits, timezone=agent.timezone, now=now)

@@ -1,0 +1,311 @@
+"""Text as search sees it: what is indexed, what is asked for, and where in a text the answer stands.
+
+Both engines index the output of `prepare` and look for the terms of `parse_query`; only stemming is
+theirs. What the words of a message are is decided here as well.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from remanence.core.message import Message, ToolCall, ToolReturn
+from remanence.core.packing import unpack_tool_return, unpack_user_message
+from remanence.kit import json
+
+MAX_INDEXED_CHARS = 40_000
+"""Of one text. PostgreSQL refuses vectors over 1 MB, and text without spaces takes up to 12 bytes a letter."""
+MAX_WORD_CHARS = 64
+MAX_QUERY_CHARS = 2_000
+MAX_TERMS = 24
+
+_COMMON = """
+a about after again all am an and any are as at be because been before being both but by can could did do does
+doing done down each else ever few for from further get gets give go got had has have having he her here hers
+herself him himself his how i if in into is it its itself just let like made make many me might more most much
+must my myself no nor not now of off on once only or other our ours ourselves out over own please really same
+shall she should so some such tell than that the their theirs them themselves then there these they this those
+through to too under until up upon us very was we were what when where whether which while who whom whose why
+will with would you your yours yourself yourselves
+d ll m re s t ve don doesn didn isn wasn aren weren won wouldn couldn shouldn hasn haven hadn ain
+"""
+STOP_WORDS = frozenset(_COMMON.split())
+"""English words that say nothing about what is sought. Those of other languages are weighed down by being
+frequent. They are indexed all the same: a name may be one, and quoted words must stand in a row."""
+
+# Letters of scripts written without spaces (Thai, Lao, Burmese, Khmer, Japanese, Chinese), and Korean,
+# whose particles cling to the noun. They are indexed as overlapping pairs.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3007\u3040-\u30ff\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
+_PIECES = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
+_WORD = re.compile(r"[^\W_]+")
+_QUOTED = re.compile(r"[\"“”„«»]([^\"“”„«»]+)[\"“”„«»]")
+
+
+def _is_ornament(mark: str) -> bool:
+    """Marks that readers leave out: Latin accents, Hebrew and Arabic vowel points."""
+    return "\u0300" <= mark <= "\u036f" or "\u0591" <= mark <= "\u05c7" or "\u064b" <= mark <= "\u065f"
+
+
+def _fold(letter: str) -> str:
+    """A letter as it is compared: small, without accents, full-width forms as plain ones."""
+    bare = "".join(each for each in unicodedata.normalize("NFKD", letter) if not _is_ornament(each))
+    return unicodedata.normalize("NFC", bare.casefold())
+
+
+class _Folded(dict[int, str]):
+    """A table for `str.translate`, filled as letters come up: all but letters and digits becomes space."""
+
+    def __missing__(self, code: int) -> str:
+        letter = chr(code)
+        kind = unicodedata.category(letter)
+        if kind[0] in "LN":
+            folded = "".join(
+                each if unicodedata.category(each)[0] in "LNM" else " " for each in _fold(letter)
+            )
+        elif kind[0] == "M":
+            folded = "" if _is_ornament(letter) else letter
+        else:
+            folded = "" if kind == "Cf" else " "  # a joiner or soft hyphen does not end a word
+        self[code] = folded
+        return folded
+
+
+class _Alike(dict[int, str]):
+    """The same for showing places: one letter for one letter, so that positions stay true."""
+
+    def __missing__(self, code: int) -> str:
+        letter = chr(code)
+        folded = _fold(letter)
+        self[code] = folded if len(folded) == 1 else letter
+        return self[code]
+
+
+_FOLDED = _Folded()
+_ALIKE = _Alike()
+
+
+def _plain(text: str) -> str:
+    return (text if text.isascii() else unicodedata.normalize("NFC", text)).translate(_FOLDED)
+
+
+def _index_pairs(run: re.Match[str]) -> str:
+    letters = run.group()
+    pairs = [letters[place : place + 2] for place in range(len(letters) - 1)]
+    # With the last letter alone, every letter begins a token, so that one letter is found by its prefix.
+    return f" {' '.join([*pairs, letters[-1]])} "
+
+
+def prepare(text: str) -> str:
+    """The words to index, parted by single spaces; nothing in them means anything to an engine."""
+    plain = _plain(text[:MAX_INDEXED_CHARS])
+    if not plain.isascii():
+        plain = _UNSPACED_RUN.sub(_index_pairs, plain)
+    return " ".join(
+        [word if len(word) <= MAX_WORD_CHARS else word[:MAX_WORD_CHARS] for word in plain.split()]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word, or several in a row. `is_prefix`: the beginning of a word suffices."""
+
+    words: tuple[str, ...]
+    is_prefix: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TextQuery:
+    """What was quoted must be there; of the rest anything may, and the more the better."""
+
+    required: tuple[Term, ...] = ()
+    optional: tuple[Term, ...] = ()
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        return self.required + self.optional
+
+    def relaxed(self) -> "TextQuery":
+        """The same words with nothing required: for when nothing has the quoted words in a row."""
+        words = [_term((word,)) for term in self.required for word in term.words]
+        return TextQuery(optional=_choose([*words, *self.optional]))
+
+
+def parse_query(text: str) -> TextQuery:
+    """The terms of any text at all; none if it holds neither letters nor digits."""
+    text = text[:MAX_QUERY_CHARS]
+    quoted = [_term(words) for part in _QUOTED.findall(text) if (words := tuple(_query_words(part)))]
+    loose = [_term((word,)) for word in _query_words(_QUOTED.sub(" ", text))]
+    if quoted:
+        loose = [term for term in loose if term.words[0] not in STOP_WORDS]
+    return TextQuery(tuple(dict.fromkeys(quoted))[:MAX_TERMS], _choose(loose)[: MAX_TERMS - len(quoted)])
+
+
+def _term(words: tuple[str, ...]) -> Term:
+    return Term(
+        words[:MAX_TERMS], is_prefix=len(words[-1]) == 1 and _UNSPACED_RUN.match(words[-1]) is not None
+    )
+
+
+def _query_words(text: str) -> Iterator[str]:
+    for word in _plain(text).split():
+        for piece in _PIECES.findall(word):
+            if _UNSPACED_RUN.match(piece) and len(piece) > 1:
+                yield from (piece[place : place + 2] for place in range(len(piece) - 1))
+            else:
+                yield piece[:MAX_WORD_CHARS]
+
+
+def _choose(terms: Sequence[Term]) -> tuple[Term, ...]:
+    """Each word once, and stop words only where there is nothing else to go by."""
+    telling = [term for term in terms if term.words[0] not in STOP_WORDS] or terms
+    return tuple({tuple(map(root, term.words)): term for term in reversed(telling)}.values())[::-1][
+        :MAX_TERMS
+    ]
+
+
+@lru_cache(maxsize=50_000)
+def root(word: str) -> str:
+    """A word without its commonest endings: near enough to the engines' stemmers to compare words here."""
+    if len(word) < 4 or not word.isascii():
+        return word
+    if word.endswith("ies"):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for ending in ("ing", "ed"):
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) > 2 and not word.endswith("eed"):
+            word = stem[:-1] if stem[-1] == stem[-2] and stem[-1] not in "lsz" else stem
+    word = word.removesuffix("ly") if len(word) > 5 else word
+    if len(word) > 3 and word[-1] in "ey":
+        word = word[:-1] + ("i" if word[-1] == "y" else "")
+    return word
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Where a term (by its number) stands in a text."""
+
+    start: int
+    end: int
+    term: int
+
+
+def find_terms(terms: Sequence[Term], text: str) -> list[Match]:
+    """Every place where a term stands, in order."""
+    view = text.translate(_ALIKE)
+    matches = [
+        Match(start, end, number) for number, term in enumerate(terms) for start, end in _spans(term, view)
+    ]
+    return sorted(matches, key=lambda match: (match.start, match.term))
+
+
+def _spans(term: Term, view: str) -> Iterator[tuple[int, int]]:
+    if _UNSPACED_RUN.match(term.words[0]):
+        letters = term.words[0] + "".join(pair[1:] for pair in term.words[1:])
+        yield from ((place, place + len(letters)) for place in _places(view, letters))
+        return
+    roots = [root(word) for word in term.words]
+    # Every form of a word begins with its root, save that a last y shows as i.
+    for place in _places(view, roots[0][:-1] if roots[0][-1] == "i" else roots[0]):
+        if place > 0 and view[place - 1].isalnum():
+            continue
+        end = place
+        for wanted in roots:
+            word = _WORD.search(view, end)
+            if word is None or root(word.group()) != wanted:
+                break
+            end = word.end()
+        else:
+            yield place, end
+
+
+def _places(text: str, part: str) -> Iterator[int]:
+    place = text.find(part)
+    while place >= 0:
+        yield place
+        place = text.find(part, place + max(1, len(part)))
+
+
+def cut_snippet(text: str, matches: Sequence[Match], width: int = 320) -> str:
+    """The stretch of the text that holds the most different terms, cut between words."""
+    if len(text) <= width:
+        return text
+    start, end = _best_stretch(matches, width)
+    start = max(0, min(start - (width - (end - start)) // 2, len(text) - width))
+    end = min(len(text), start + width)
+    if start > 0 and (space := text.find(" ", start, start + 24)) >= 0:
+        start = space + 1
+    if end < len(text) and (space := text.rfind(" ", end - 24, end)) >= 0:
+        end = space
+    return f"{'…' if start > 0 else ''}{text[start:end].strip()}{'…' if end < len(text) else ''}"
+
+
+def _best_stretch(matches: Sequence[Match], width: int) -> tuple[int, int]:
+    best, stretch = (0, 0), (0, 0)
+    for number, first in enumerate(matches):
+        inside = [match for match in matches[number : number + 50] if match.end <= first.start + width]
+        worth = (len({match.term for match in inside}), len(inside))
+        if worth > best:
+            best, stretch = worth, (first.start, inside[-1].end)
+    return stretch
+
+
+SPEAKING_TOOL = "send_message"
+_REPEATING_TOOLS = frozenset(
+    {SPEAKING_TOOL, "conversation_search", "archival_memory_search", "search_memory"}
+)
+"""Their returns only confirm, or repeat what is found where it was first said."""
+_NOTICES = ('"heartbeat"', '"login"', '"system_alert"')
+
+
+def message_words(message: Message) -> str:
+    """What was said in a message, for the index; empty if it is not to be found.
+
+    Prompts, summaries and automatic notices are not, nor what a search returned.
+    """
+    match message.role:
+        case "user":
+            text = message.text
+            return "" if _is_notice(text) else unpack_user_message(text)
+        case "assistant" | "approval":
+            said = [words for call in message.tool_calls if (words := _said_by(call))]
+            return "\n".join(said) if said else message.text
+        case "tool":
+            return "\n".join(filter(None, map(_returned, message.tool_returns)))
+        case "system" | "summary":
+            return ""
+
+
+def _is_notice(text: str) -> bool:
+    if not text.startswith("{") or not any(notice in text for notice in _NOTICES):
+        return False
+    try:
+        fields = json.decode(text)
+    except ValueError:
+        return False
+    return isinstance(fields, dict) and f'"{fields.get("type")}"' in _NOTICES  # pyright: ignore[reportUnknownMemberType]
+
+
+def _said_by(call: ToolCall) -> str:
+    if call.name != SPEAKING_TOOL:
+        return ""
+    try:
+        arguments = json.decode(call.arguments)
+    except ValueError:
+        return ""
+    said = arguments.get("message") if isinstance(arguments, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return said if isinstance(said, str) else ""
+
+
+def _returned(answer: ToolReturn) -> str:
+    if answer.name in _REPEATING_TOOLS:
+        return ""
+    if isinstance(answer.content, str):
+        return unpack_tool_return(answer.content)
+    return "\n".join(part.text for part in answer.content if part.type == "text")

@@ -1,0 +1,104 @@
+"""From a query to hits, the same for both engines: parse, look up, read, score, cut snippets.
+
+An engine only says which documents have which of the words. Whether quoted words stand in a row, and how
+well a document fits, shows in the text itself, which is read for the best few.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from remanence.core.ranking import Candidate, ScoreList, bm25, positions, rank, rarities
+from remanence.core.search_text import Match, TextQuery, cut_snippet, find_terms, parse_query
+from remanence.search.messages import list_newest, load_visible
+from remanence.search.ports import Document, Hit, SearchQuery
+
+MAX_MATCHES = 2_000
+"""That an engine looks at for one word, the latest first. It bounds the cost of a frequent word in a
+long history; a rarer word beside it still finds what is older."""
+_UUID_END = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An engine's answer: for each id the terms it has, as bits, and in how many documents each term is."""
+
+    masks: dict[str, int]
+    frequencies: list[int]
+
+
+LookUp = Callable[[Connection, TextQuery, SearchQuery, int], Found]
+"""Up to so many documents that pass the filters, have every word of the required terms, and one of any."""
+
+
+def find(connection: Connection, query: SearchQuery, look_up: LookUp) -> list[Hit]:
+    if query.limit < 1 or not _names_something(query):
+        return []
+    if not query.text.strip():
+        newest = list_newest(connection, query)
+        return [Hit(each.id, 0.0, None, cut_snippet(each.text, ()), each) for each in newest]
+    sought = parse_query(query.text)
+    hits = _find_terms(connection, query, sought, look_up)
+    if not hits and sought.required:
+        hits = _find_terms(connection, query, sought.relaxed(), look_up)
+    return hits
+
+
+def _names_something(query: SearchQuery) -> bool:
+    """False if no document can be meant: an engine would stumble over ids that are none."""
+    named = [query.organization_id, *(query.owner_ids or ())]
+    if query.conversation_id not in (None, "default"):
+        named.append(query.conversation_id)
+    return (query.owner_ids is None or len(query.owner_ids) > 0) and all(map(_UUID_END.search, named))
+
+
+def _find_terms(connection: Connection, query: SearchQuery, sought: TextQuery, look_up: LookUp) -> list[Hit]:
+    if not sought.terms:
+        return []
+    # More than are shown, because their texts have yet to speak. The index may also name some that are gone
+    # or lack the quoted words in a row; if too few remain, more are fetched.
+    count = 4 * query.limit + 30 + len(query.exclude_ids)
+    while True:
+        found = look_up(connection, sought, query, count)
+        wanted = [id for id in found.masks if id not in query.exclude_ids]
+        texts = _read(connection, query, sought, wanted)
+        if len(texts) >= query.limit or len(found.masks) < count:
+            return _rank(query, sought, found, texts)
+        count *= 4
+
+
+def _read(
+    connection: Connection, query: SearchQuery, sought: TextQuery, ids: list[str]
+) -> dict[str, tuple[Document, list[Match]]]:
+    texts: dict[str, tuple[Document, list[Match]]] = {}
+    rows_of_words = {number for number, term in enumerate(sought.required) if len(term.words) > 1}
+    for id, document in load_visible(connection, query, ids).items():
+        matches = find_terms(sought.terms, document.text)
+        if rows_of_words <= {match.term for match in matches}:
+            texts[id] = document, matches
+    return texts
+
+
+def _rank(
+    query: SearchQuery, sought: TextQuery, found: Found, texts: dict[str, tuple[Document, list[Match]]]
+) -> list[Hit]:
+    counts: dict[str, list[int]] = {}
+    for id, (_, matches) in texts.items():
+        seen = Counter(match.term for match in matches)
+        # The engine may know a form of a word that is not seen here.
+        counts[id] = [max(seen[number], found.masks[id] >> number & 1) for number in range(len(sought.terms))]
+    lengths = {id: len(document.text) for id, (document, _) in texts.items()}
+    scores = bm25(counts, lengths, rarities(found.frequencies))
+    places = positions(scores)
+    candidates = [
+        Candidate(id, document.created_at, sum(map(bool, counts[id])) / len(sought.terms))
+        for id, (document, _) in texts.items()
+    ]
+    hits: list[Hit] = []
+    for each in rank(candidates, [ScoreList(scores)])[: query.limit]:
+        document, matches = texts[each.id]
+        hits.append(Hit(each.id, each.score, places[each.id], cut_snippet(document.text, matches), document))
+    return hits

@@ -1,0 +1,151 @@
+"""Messages as documents: from a message to be indexed, and back from its row to be shown."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, bindparam, or_, select
+
+from remanence.core.message import Message
+from remanence.core.search_text import message_words
+from remanence.db.tables import AgentRow, MessageRow
+from remanence.search.ports import Document, SearchQuery
+
+_STORED_ROLES = {"user": ("user",), "assistant": ("assistant", "approval"), "tool": ("tool",)}
+_PAGE = 100
+_MAX_PAGES = 20
+"""Of the newest messages, when most of them say nothing."""
+
+_NEEDED = {
+    *("id", "organization_id", "agent_id", "conversation_id", "role", "name"),
+    *("content", "tool_calls", "tool_returns", "created_at"),
+}
+_COLUMNS = [column for column in MessageRow.__table__.columns if column.name in _NEEDED]
+_BY_ID = (
+    select(*_COLUMNS, MessageRow.is_err, AgentRow.is_deleted)
+    .join(AgentRow, AgentRow.id == MessageRow.agent_id)
+    .where(MessageRow.id.in_(bindparam("ids", expanding=True)))
+)
+
+
+def message_document(message: Message, organization_id: str) -> Document | None:
+    """None for messages that are not to be found: prompts, summaries, notices, bare tool calls."""
+    words = message_words(message)
+    if not words:
+        return None
+    return Document(
+        kind="message",
+        id=message.id,
+        owner_id=message.agent_id,
+        organization_id=organization_id,
+        text=words,
+        created_at=message.created_at,
+        conversation_id=message.conversation_id,
+        role="assistant" if message.role == "approval" else message.role,
+        speaker=message.name if message.role != "tool" else None,
+    )
+
+
+def message_documents(messages: Iterable[Message], organization_id: str) -> list[Document]:
+    found = (message_document(message, organization_id) for message in messages)
+    return [document for document in found if document is not None]
+
+
+def load_documents(connection: Connection, ids: Sequence[str]) -> dict[str, Document]:
+    """As they were indexed, whether or not anyone may still see them."""
+    rows: Iterable[Row[Any]] = connection.execute(_BY_ID, {"ids": ids})
+    return {document.id: document for document in _documents(rows)}
+
+
+def load_visible(connection: Connection, query: SearchQuery, ids: Sequence[str]) -> dict[str, Document]:
+    """Those of the ids that this query may show."""
+    # The filters are checked here: in SQL they would tempt SQLite away from the primary key.
+    rows = connection.execute(_BY_ID, {"ids": ids})
+    shown = (row for row in rows if not row.is_err and not row.is_deleted)
+    return {document.id: document for document in _documents(shown) if _passes(query, document)}
+
+
+def _passes(query: SearchQuery, document: Document) -> bool:
+    return (
+        document.organization_id == query.organization_id
+        and (query.owner_ids is None or document.owner_id in query.owner_ids)
+        and (query.roles is None or document.role in query.roles)
+        and (query.start is None or document.created_at >= query.start)
+        and (query.end is None or document.created_at <= query.end)
+        and query.conversation_id in (None, document.conversation_id or "default")
+    )
+
+
+def list_ids(connection: Connection, agent_id: str) -> list[str]:
+    return list(connection.execute(select(MessageRow.id).where(MessageRow.agent_id == agent_id)).scalars())
+
+
+def list_newest(connection: Connection, query: SearchQuery) -> list[Document]:
+    """The newest that pass the filters; those that say nothing are passed over."""
+    found: list[Document] = []
+    before: tuple[datetime, str] | None = None
+    for _ in range(_MAX_PAGES):
+        statement = _visible(query).where(*_dates(query))
+        if before is not None:
+            earlier = and_(MessageRow.created_at == before[0], MessageRow.id < before[1])
+            statement = statement.where(or_(MessageRow.created_at < before[0], earlier))
+        rows = connection.execute(
+            statement.order_by(MessageRow.created_at.desc(), MessageRow.id.desc()).limit(_PAGE)
+        ).all()
+        found += [each for each in _documents(rows) if each.id not in query.exclude_ids]
+        if len(rows) < _PAGE or len(found) >= query.limit:
+            break
+        before = (rows[-1].created_at, rows[-1].id)
+    return found[: query.limit]
+
+
+def _visible(query: SearchQuery) -> Select[Any]:
+    statement = (
+        select(*_COLUMNS)
+        .join(AgentRow, AgentRow.id == MessageRow.agent_id)
+        .where(
+            MessageRow.organization_id == query.organization_id,
+            MessageRow.is_err.is_not(True),
+            AgentRow.is_deleted.is_(False),
+        )
+    )
+    if query.owner_ids is not None:
+        statement = statement.where(MessageRow.agent_id.in_(query.owner_ids))
+    if query.roles is not None:
+        stored = [name for role in query.roles for name in _STORED_ROLES.get(role, ())]
+        statement = statement.where(MessageRow.role.in_(stored))
+    if query.conversation_id == "default":
+        statement = statement.where(MessageRow.conversation_id.is_(None))
+    elif query.conversation_id is not None:
+        statement = statement.where(MessageRow.conversation_id == query.conversation_id)
+    return statement
+
+
+def _dates(query: SearchQuery) -> list[ColumnElement[bool]]:
+    bounds: list[ColumnElement[bool]] = []
+    if query.start is not None:
+        bounds.append(MessageRow.created_at >= query.start)
+    if query.end is not None:
+        bounds.append(MessageRow.created_at <= query.end)
+    return bounds
+
+
+def _documents(rows: Iterable[Row[Any]]) -> Iterator[Document]:
+    return (document for row in rows if (document := _document(row)) is not None)
+
+
+def _document(row: Row[Any]) -> Document | None:
+    message = Message.model_validate(
+        {
+            "id": row.id,
+            "agent_id": row.agent_id,
+            "role": row.role,
+            "content": row.content or (),
+            "created_at": row.created_at,
+            "name": row.name,
+            "tool_calls": row.tool_calls or (),
+            "tool_returns": row.tool_returns or (),
+            "conversation_id": row.conversation_id,
+        }
+    )
+    return message_document(message, row.organization_id)

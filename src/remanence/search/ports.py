@@ -1,0 +1,90 @@
+"""The search port: what goes into the index, what can be asked, what comes back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol
+
+from sqlalchemy import Connection
+
+from remanence.db.database import Database
+
+Kind = Literal["message"]
+"""What a document is; passages, parts of files and blocks join later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Something to be found. Ids are a prefix and a uuid; the owner is an agent."""
+
+    kind: Kind
+    id: str
+    owner_id: str
+    organization_id: str
+    text: str
+    created_at: datetime
+    conversation_id: str | None = None
+    role: str | None = None
+    speaker: str | None = None
+    """A name that is found with the words, if someone is named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchQuery:
+    """All filters hold at once and before ranking. `None` means any; both dates are included."""
+
+    organization_id: str
+    text: str = ""
+    """Without text the newest documents are listed."""
+    kind: Kind = "message"
+    owner_ids: Sequence[str] | None = None
+    roles: Sequence[str] | None = None
+    start: datetime | None = None
+    end: datetime | None = None
+    conversation_id: str | None = None
+    """`default` means an agent's own history, outside all conversations."""
+    exclude_ids: frozenset[str] = frozenset()
+    """Documents the asker has before its eyes, such as the question that led to the search."""
+    limit: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    id: str
+    score: float
+    """From 0 to 1; 0 where nothing was asked and the newest are listed."""
+    lexical_rank: int | None
+    """The place by words alone, from 1."""
+    snippet: str
+    """The part of the text around what was sought."""
+    document: Document
+
+
+class SearchIndex(Protocol):
+    """Plain functions over a connection: they are part of the caller's transaction."""
+
+    def index(self, connection: Connection, documents: Sequence[Document]) -> None:
+        """Makes documents findable, or findable anew by what they say now."""
+        ...
+
+    def delete(self, connection: Connection, ids: Sequence[str]) -> None:
+        """Takes documents out. Call it while their rows still stand: one engine needs the old words."""
+        ...
+
+    def forget(self, connection: Connection, owner_id: str) -> None:
+        """Takes out all that belongs to an owner; call it before the owner's rows go."""
+        ...
+
+    def query(self, connection: Connection, query: SearchQuery) -> list[Hit]:
+        """Best first. No text makes it fail: what cannot be sought is not found."""
+        ...
+
+
+def open_index(db: Database) -> SearchIndex:
+    if db.is_sqlite:
+        from remanence.search.sqlite import SqliteIndex
+
+        return SqliteIndex()
+    from remanence.search.postgres import PostgresIndex
+
+    return PostgresIndex()

@@ -1,0 +1,134 @@
+"""Search on PostgreSQL: a tsvector with a GIN index that says which documents have a word.
+
+Texts come folded and parted by spaces, so its parser, which has its own mind about addresses, paths and
+tags, is passed by: words go to the stemmer one by one.
+"""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, text
+
+from remanence.core.search_text import TextQuery, prepare
+from remanence.kit import json
+from remanence.search.finding import MAX_MATCHES, Found, find
+from remanence.search.ports import Document, Hit, Kind, SearchQuery
+
+_ROLES = {None: 0, "user": 1, "assistant": 2, "tool": 3}
+_KINDS: dict[Kind, int] = {"message": 1}
+
+# One statement for any number of rows: one round trip, prepared once.
+_ADD = text("""
+INSERT INTO search_documents (created_at, id, organization, owner, conversation, kind, role, words)
+SELECT g.created_at, g.id, g.organization, g.owner, g.conversation, g.kind, g.role, array_to_tsvector(ARRAY(
+  SELECT stem FROM unnest(string_to_array(g.words, ' ')) AS w (word), unnest(ts_lexize('search_stem', word)) AS stem
+))
+FROM unnest(
+  CAST(:created_at AS timestamptz[]), CAST(:id AS uuid[]), CAST(:organization AS uuid[]), CAST(:owner AS uuid[]),
+  CAST(:conversation AS uuid[]), CAST(:kind AS smallint[]), CAST(:role AS smallint[]), CAST(:words AS text[])
+) AS g (created_at, id, organization, owner, conversation, kind, role, words)
+ON CONFLICT (id) DO UPDATE SET
+  created_at = excluded.created_at, organization = excluded.organization, owner = excluded.owner,
+  conversation = excluded.conversation, kind = excluded.kind, role = excluded.role, words = excluded.words
+""")
+_DELETE = text("DELETE FROM search_documents WHERE id = ANY(CAST(:ids AS uuid[]))")
+_FORGET = text("DELETE FROM search_documents WHERE owner = CAST(:owner AS uuid)")
+
+# The latest matches of each term; of all of them those whose words say most (as `ranking.rarities` has it).
+_MATCHES = """
+WITH terms AS MATERIALIZED (
+  SELECT number, (
+    SELECT string_agg(quote_literal((ts_lexize('search_stem', trim(trailing '*' from word)))[1])
+      || CASE WHEN right(word, 1) = '*' THEN ':*' ELSE '' END, ' & ')
+    FROM unnest(string_to_array(term, ' ')) AS w (word)
+  )::tsquery AS sought
+  FROM unnest(CAST(:terms AS text[])) WITH ORDINALITY AS t (term, number)
+), matches AS MATERIALIZED (
+  SELECT t.number, m.id, m.created_at FROM terms AS t CROSS JOIN LATERAL (
+    SELECT d.id, d.created_at FROM search_documents AS d WHERE d.words @@ t.sought AND {filters}
+    ORDER BY d.created_at DESC LIMIT :most
+  ) AS m
+), frequencies AS (
+  SELECT number, count(*) AS frequency FROM matches GROUP BY number
+), rarities AS (
+  SELECT number, ln(1 + 10.0 * max(frequency) OVER () / frequency) AS rarity FROM frequencies
+)
+SELECT m.id::text, sum(1::bigint << (number - 1)::int)::bigint AS mask,
+  (SELECT json_object_agg(number, frequency)::text FROM frequencies) AS frequencies
+FROM matches AS m JOIN rarities USING (number)
+GROUP BY m.id, m.created_at ORDER BY sum(rarity) DESC, m.created_at DESC, m.id LIMIT :count
+"""
+
+
+class PostgresIndex:
+    def index(self, connection: Connection, documents: Sequence[Document]) -> None:
+        latest = {document.id: document for document in documents}.values()
+        if not latest:
+            return
+        connection.execute(
+            _ADD,
+            {
+                "created_at": [each.created_at for each in latest],
+                "id": [_uuid(each.id) for each in latest],
+                "organization": [_uuid(each.organization_id) for each in latest],
+                "owner": [_uuid(each.owner_id) for each in latest],
+                "conversation": [each.conversation_id and _uuid(each.conversation_id) for each in latest],
+                "kind": [_KINDS[each.kind] for each in latest],
+                "role": [_ROLES.get(each.role, 0) for each in latest],
+                "words": [f"{prepare(each.text)} {prepare(each.speaker or '')}".strip() for each in latest],
+            },
+        )
+
+    def delete(self, connection: Connection, ids: Sequence[str]) -> None:
+        if ids:
+            connection.execute(_DELETE, {"ids": [_uuid(id) for id in ids]})
+
+    def forget(self, connection: Connection, owner_id: str) -> None:
+        connection.execute(_FORGET, {"owner": _uuid(owner_id)})
+
+    def query(self, connection: Connection, query: SearchQuery) -> list[Hit]:
+        return find(connection, query, _look_up)
+
+
+def _look_up(connection: Connection, sought: TextQuery, query: SearchQuery, count: int) -> Found:
+    required = [_sought(word, term.is_prefix) for term in sought.required for word in term.words]
+    terms = [" ".join(required)] * len(sought.required)
+    terms += [" ".join([*required, _sought(term.words[0], term.is_prefix)]) for term in sought.optional]
+    filters, values = _filters(query)
+    statement = text(_MATCHES.format(filters=" AND ".join(filters)))
+    most = max(count, MAX_MATCHES)
+    rows = connection.execute(statement, {"terms": terms, "most": most, "count": count, **values}).all()
+    frequencies = [0] * len(terms)
+    for number, frequency in json.decode(rows[0].frequencies).items() if rows else ():
+        frequencies[int(number) - 1] = frequency
+    return Found({f"{query.kind}-{row.id}": row.mask for row in rows}, frequencies)
+
+
+def _filters(query: SearchQuery) -> tuple[list[str], dict[str, object]]:
+    filters = ["d.organization = CAST(:organization AS uuid)", "d.kind = :kind"]
+    values: dict[str, object] = {"organization": _uuid(query.organization_id), "kind": _KINDS[query.kind]}
+    if query.owner_ids is not None:
+        filters.append("d.owner = ANY(CAST(:owners AS uuid[]))")
+        values["owners"] = [_uuid(id) for id in query.owner_ids]
+    if query.roles is not None:
+        filters.append("d.role = ANY(CAST(:roles AS smallint[]))")
+        values["roles"] = [_ROLES[role] for role in query.roles if role in _ROLES]
+    if query.start is not None:
+        filters.append("d.created_at >= :start")
+        values["start"] = query.start
+    if query.end is not None:
+        filters.append("d.created_at <= :end")
+        values["end"] = query.end
+    if query.conversation_id == "default":
+        filters.append("d.conversation IS NULL")
+    elif query.conversation_id is not None:
+        filters.append("d.conversation = CAST(:conversation AS uuid)")
+        values["conversation"] = _uuid(query.conversation_id)
+    return filters, values
+
+
+def _sought(word: str, is_prefix: bool) -> str:
+    return f"{word}*" if is_prefix and len(word) == 1 else word
+
+
+def _uuid(id: str) -> str:
+    return id[-36:]

@@ -1,0 +1,85 @@
+"""What the conversation search tool understands and how it answers."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from remanence.search.ports import Document, Hit
+from remanence.tools.builtin.conversation import parse_conversation_search, render_hits, time_ago
+from remanence.tools.builtin.outcome import ToolFailure
+
+NOW = datetime(2026, 3, 15, 12, tzinfo=UTC)
+
+
+def hit(text: str, *, days_ago: int = 1, role: str = "user") -> Hit:
+    document = Document(
+        kind="message",
+        id="message-1",
+        owner_id="agent-1",
+        organization_id="org-1",
+        text=text,
+        created_at=NOW - timedelta(days=days_ago),
+        role=role,
+    )
+    return Hit("message-1", 0.81234, 1, text, document)
+
+
+def test_a_date_alone_means_the_whole_day_in_the_agents_zone() -> None:
+    asked = parse_conversation_search(
+        {"query": "figs", "start_date": "2026-03-01", "end_date": "2026-03-02"}, "Europe/Berlin"
+    )
+    assert asked.start is not None
+    assert asked.end is not None
+    assert asked.start.astimezone(UTC) == datetime(2026, 2, 28, 23, tzinfo=UTC)
+    assert asked.end.astimezone(UTC) == datetime(2026, 3, 2, 22, 59, 59, 999999, tzinfo=UTC)
+
+
+def test_a_time_counts_to_the_end_of_its_minute() -> None:
+    asked = parse_conversation_search({"end_date": "2026-03-02T17:00"}, "UTC")
+    assert asked.end == datetime(2026, 3, 2, 17, 0, 59, 999999, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "args", [{"start_date": "last week"}, {"start_date": "2026-03-02", "end_date": "2026-03-01"}]
+)
+def test_dates_that_make_no_sense_are_explained(args: dict[str, str]) -> None:
+    with pytest.raises(ToolFailure, match="date"):
+        parse_conversation_search(args, "UTC")
+
+
+def test_people_and_the_agent_are_searched_unless_roles_are_named() -> None:
+    assert parse_conversation_search({}, "UTC").roles == ("user", "assistant")
+    assert parse_conversation_search({"roles": ["tool"]}, "UTC").roles == ("tool",)
+
+
+def test_an_answer_says_when_who_and_how_well_it_fits() -> None:
+    answer = json.loads(render_hits([hit("I like figs")], timezone="UTC", now=NOW))
+    assert answer == {
+        "message": "Found 1 message.",
+        "results": [
+            {
+                "timestamp": "2026-03-14 12:00:00 PM UTC+0000",
+                "time_ago": "1 day ago",
+                "role": "user",
+                "content": "I like figs",
+                "relevance": {"rank": 1, "score": 0.812},
+            }
+        ],
+    }
+
+
+def test_the_same_words_are_shown_once_and_long_answers_end() -> None:
+    assert len(json.loads(render_hits([hit("same"), hit("same")], timezone="UTC", now=NOW))["results"]) == 1
+    long = [hit("x" * 5000 + str(n)) for n in range(9)]
+    assert len(json.loads(render_hits(long, timezone="UTC", now=NOW))["results"]) < 5
+
+
+def test_finding_nothing_gives_advice() -> None:
+    assert json.loads(render_hits([], timezone="UTC", now=NOW))["results"] == []
+
+
+def test_spans_are_told_in_their_largest_unit() -> None:
+    assert time_ago(timedelta(seconds=3)) == "just now"
+    assert time_ago(timedelta(days=400)) == "1 year ago"
+    assert time_ago(timedelta(hours=5)) == "5 hours ago"
