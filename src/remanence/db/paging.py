@@ -1,6 +1,7 @@
 """Cursor paging in SQL, the same for every list."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, or_, select
@@ -25,21 +26,22 @@ def fetch_page(
     """The rows of `statement` on this page, in the order asked for.
 
     `key` is what is sorted by, `id_column` breaks ties and is what cursors name. A cursor must lie in
-    `scope` (the organisation, the agent). Raises NotFound for a cursor that does not exist.
+    `scope` (the organisation, the agent). With `nulls_last`, rows without a key come last in either order.
+    Raises NotFound for a cursor that does not exist.
     """
     is_descending = page.order == "desc"
     if page.after is not None:
-        statement = statement.where(_beyond(connection, page.after, key, id_column, scope, is_descending))
+        cursor = _find_cursor(connection, page.after, key, id_column, scope)
+        statement = statement.where(cursor.beyond(is_descending, nulls_follow=nulls_last))
     if page.before is not None:
-        statement = statement.where(
-            _beyond(connection, page.before, key, id_column, scope, not is_descending)
-        )
+        cursor = _find_cursor(connection, page.before, key, id_column, scope)
+        statement = statement.where(cursor.beyond(not is_descending, nulls_follow=False))
     # Going back from a cursor means the nearest rows before it, so they are read backwards and turned.
     is_backwards = page.before is not None and page.after is None and not page.takes_first
     descending = is_descending != is_backwards
     order = [key.desc() if descending else key.asc(), id_column.desc() if descending else id_column.asc()]
     if nulls_last:
-        order.insert(0, key.is_(None).asc())
+        order.insert(0, key.is_(None).desc() if is_backwards else key.is_(None).asc())
     statement = statement.order_by(*order)
     if page.limit is not None:
         statement = statement.limit(page.limit)
@@ -47,19 +49,30 @@ def fetch_page(
     return rows[::-1] if is_backwards else rows
 
 
-def _beyond(
-    connection: Connection,
-    cursor: str,
-    key: Column,
-    id_column: Column,
-    scope: Sequence[ColumnElement[bool]],
-    is_descending: bool,
-) -> ColumnElement[bool]:
-    at = connection.execute(select(key).where(id_column == cursor, *scope)).first()
-    if at is None:
-        raise NotFound(f"There is no {cursor} to start from; take the id of an item of this list.")
-    if at[0] is None:  # sorted last: only others without a value come after it
-        return and_(key.is_(None), id_column < cursor if is_descending else id_column > cursor)
-    later = key < at[0] if is_descending else key > at[0]
-    tied = id_column < cursor if is_descending else id_column > cursor
-    return or_(later, and_(key == at[0], tied))
+@dataclass(frozen=True)
+class _Cursor:
+    """A row to start from: its id, and its value of what is sorted by."""
+
+    id: str
+    value: Any
+    key: Column
+    id_column: Column
+
+    def beyond(self, is_descending: bool, *, nulls_follow: bool) -> ColumnElement[bool]:
+        """The rows past it in this direction; `nulls_follow` if those without a value are the last of them."""
+        tied = self.id_column < self.id if is_descending else self.id_column > self.id
+        if self.value is None:
+            rest = and_(self.key.is_(None), tied)
+            return rest if nulls_follow else or_(self.key.is_not(None), rest)
+        later = self.key < self.value if is_descending else self.key > self.value
+        found = or_(later, and_(self.key == self.value, tied))
+        return or_(found, self.key.is_(None)) if nulls_follow else found
+
+
+def _find_cursor(
+    connection: Connection, id: str, key: Column, id_column: Column, scope: Sequence[ColumnElement[bool]]
+) -> _Cursor:
+    row = connection.execute(select(key).where(id_column == id, *scope)).first()
+    if row is None:
+        raise NotFound(f"There is no {id} to start from; take the id of an item of this list.")
+    return _Cursor(id, row[0], key, id_column)
