@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, text
+from sqlalchemy import ColumnElement, Connection, exists, func, text
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import DeclarativeBase, InstrumentedAttribute
 from sqlalchemy.sql.dml import Insert
 
 
@@ -34,3 +34,13 @@ def insert_missing(
 def byte_order(connection: Connection) -> str:
     """The collation that sorts text by its characters' numbers; PostgreSQL's default asks the locale."""
     return "C" if connection.dialect.name == "postgresql" else "BINARY"
+
+
+def json_list_holds(
+    connection: Connection, column: InstrumentedAttribute[Any], value: str
+) -> ColumnElement[bool]:
+    """Whether a JSON list in a column has this text among its items."""
+    if connection.dialect.name == "postgresql":
+        return column.contains([value])
+    items = func.json_each(column).table_valued("value")
+    return exists().where(items.c.value == value)

@@ -26,7 +26,7 @@ from remanence.core.agent import StopReason
 from remanence.core.llm import Usage
 from remanence.core.page import Page
 from remanence.core.run import Run, Step, status_after
-from remanence.db.dialect import notify
+from remanence.db.dialect import json_list_holds, notify
 from remanence.db.paging import fetch_page
 from remanence.db.tables import AgentRow, LeaseRow, RunEventsRow, RunOtidRow, RunRow, StepRow
 from remanence.errors import AgentBusy, Conflict, NotFound
@@ -575,6 +575,7 @@ def list_steps(connection: Connection, actor: Actor, query: StepQuery, page: Pag
         conditions.append(StepRow.created_at >= query.start)
     if query.end is not None:
         conditions.append(StepRow.created_at <= query.end)
+    conditions += [json_list_holds(connection, StepRow.tags, tag) for tag in query.tags]
     rows = fetch_page(
         connection,
         select(*_STEP).where(*conditions),
@@ -583,8 +584,7 @@ def list_steps(connection: Connection, actor: Actor, query: StepQuery, page: Pag
         id_column=StepRow.id,
         scope=conditions[:1],
     )
-    steps = [_step_from(row) for row in rows]
-    return [step for step in steps if not query.tags or set(query.tags) <= set(step.tags)]
+    return [_step_from(row) for row in rows]
 
 
 def set_feedback(
