@@ -17,7 +17,7 @@ START_TIMEOUT_S = 30
 STOP_TIMEOUT_S = 40
 _COMMAND = Path(sys.executable).with_name("remanence")
 # What a process needs to run at all; everything else would be the developer's own settings.
-_KEPT = ("PATH", "LANG", "TMPDIR")
+_KEPT = ("PATH", "PYTHONPATH", "LANG", "TMPDIR")
 
 
 class ServerProcess:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, Select, bindparam, delete, func, insert, or_, select, update
 
 from remanence.core.actor import Actor
 from remanence.core.agent import AgentType
@@ -16,6 +16,13 @@ from remanence.errors import NotFound
 from remanence.kit.ids import AgentId, MessageId, OrgId, RunId, StepId
 
 _COLUMNS = [column for column in MessageRow.__table__.columns if column.name != "organization_id"]
+
+_LAST_BEFORE_RUN = (  # every message asks this, so it is built once
+    select(MessageRow.created_at)
+    .where(MessageRow.agent_id == bindparam("agent"), MessageRow.run_id.is_distinct_from(bindparam("run")))
+    .order_by(MessageRow.created_at.desc())
+    .limit(1)
+)
 
 
 def insert_messages(connection: Connection, organization_id: OrgId, messages: Sequence[Message]) -> None:
@@ -96,12 +103,7 @@ def last_message_at(connection: Connection, agent_id: AgentId) -> datetime | Non
 
 def last_message_before_run(connection: Connection, agent_id: AgentId, run_id: RunId) -> datetime | None:
     """When the newest message that is not this run's own was said."""
-    return connection.scalar(
-        select(MessageRow.created_at)
-        .where(MessageRow.agent_id == agent_id, MessageRow.run_id.is_distinct_from(run_id))
-        .order_by(MessageRow.created_at.desc())
-        .limit(1)
-    )
+    return connection.scalar(_LAST_BEFORE_RUN, {"agent": agent_id, "run": run_id})
 
 
 def count_messages(connection: Connection, agent_id: AgentId) -> int:

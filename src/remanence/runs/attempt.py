@@ -46,14 +46,14 @@ class LeaseAttempt:
 
 def _record_waiting(connection: Connection, plan: RunPlan) -> None:
     repository.enqueue(connection, plan.run, this_worker(), plan.request)
-    _insert_inputs(connection, plan)
+    _insert_inputs(connection, plan, plan.inputs)
 
 
-def _insert_inputs(connection: Connection, plan: RunPlan) -> None:
+def _insert_inputs(connection: Connection, plan: RunPlan, inputs: tuple[Message, ...]) -> None:
     known = repository.claim_otids(connection, plan.run, plan.otids)
     if known is not None:
         raise AlreadyStarted(known)  # and so the run that was just put on record is rolled back
-    messages.insert_messages(connection, plan.run.organization_id, plan.inputs)
+    messages.insert_messages(connection, plan.run.organization_id, inputs)
 
 
 def _start(
@@ -64,16 +64,27 @@ def _start(
     grant = repository.try_start(
         connection, plan.run, this_worker(), is_new=is_new, is_patient=plan.is_patient, request=plan.request
     )
+    inputs = plan.inputs if grant is None else _after_history(connection, plan)
     if is_new:
-        _insert_inputs(connection, plan)
-        return grant, plan.inputs
-    if grant is None or not plan.inputs:
-        return grant, plan.inputs
+        _insert_inputs(connection, plan, inputs)
+    elif inputs is not plan.inputs:
+        messages.restamp(connection, inputs)
+    return grant, inputs
+
+
+def _after_history(connection: Connection, plan: RunPlan) -> tuple[Message, ...]:
+    """The inputs, dated anew if something was said between their arrival and their turn.
+
+    That happens to those that waited, but also to one that found the lease free: another process may
+    have saved its last step in the meantime.
+    """
+    if not plan.inputs:
+        return ()
     last = messages.last_message_before_run(connection, plan.run.agent_id, plan.run.id)
+    if last is None or last < plan.inputs[0].created_at:
+        return plan.inputs
     start = later_than(last)
-    moved = tuple(
+    return tuple(
         message.model_copy(update={"created_at": start + timedelta(microseconds=offset)})
         for offset, message in enumerate(plan.inputs)
     )
-    messages.restamp(connection, moved)
-    return grant, moved
