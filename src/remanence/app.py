@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Depends, FastAPI
 from sqlalchemy import Connection
@@ -46,6 +47,9 @@ from remanence.tools.endpoints import router as tool_routes
 from remanence.tools.executor import ToolExecutor
 from remanence.tools.recall import ConversationSearch
 
+if TYPE_CHECKING:
+    from remanence.llm.local.source import LocalModels
+
 
 def create_app(settings: Settings) -> FastAPI:
     """The server, ready to be run; databases and models are opened when it starts."""
@@ -78,9 +82,13 @@ class _House:
         self.auth = Auth(db, password=password, on_organization=self._furnish)
         self._transport = Transport()
         adapters = ChatAdapters(self._transport)
-        self._sources = _sources(settings, self._transport, adapters)
+        self._local = _local_models(settings)
+        hosted = _hosted_sources(settings, self._transport, adapters)
+        self._sources = [*hosted, *([self._local] if self._local else [])]
         self._catalogue = Catalogue(self._sources)
         self._default_model = settings.default_model
+        if self._default_model is None and not hosted and self._local is not None:
+            self._default_model = self._local.default_handle
         index = open_index(db)
         states = StateStore(db)
         checkpoint = Checkpoint(db, states, index)
@@ -110,11 +118,15 @@ class _House:
         await self._supervisor.sweep()
         self._supervisor.start()
         self._catalogue.start()
+        if self._local is not None and self._default_model == self._local.default_handle:
+            self._local.start()
 
     async def close(self) -> None:
         await self._supervisor.stop()
         await self._background.close()
         await self._catalogue.close()
+        if self._local is not None:
+            await self._local.close()
         await self._transport.close()
         await self._db.close()
 
@@ -155,7 +167,18 @@ def _furnish_everyone(connection: Connection) -> None:
         tools.ensure_builtins(connection, organization_id)
 
 
-def _sources(settings: Settings, transport: Transport, adapters: ChatAdapters) -> list[ModelSource]:
+def _local_models(settings: Settings) -> "LocalModels | None":
+    """The embedded models, unless they are switched off or their engine is not installed."""
+    if settings.local_model == "off":
+        return None
+    from remanence.llm.local.source import LocalModels, is_engine_installed
+
+    if not is_engine_installed():
+        return None
+    return LocalModels(settings.dir / "models", which=settings.local_model)
+
+
+def _hosted_sources(settings: Settings, transport: Transport, adapters: ChatAdapters) -> list[ModelSource]:
     """The providers that the settings give a key or an address for, in the order they are listed."""
     given = (
         ("openai", settings.openai_api_key, settings.openai_base_url),

@@ -53,7 +53,7 @@ def message_documents(messages: Iterable[Message], organization_id: str) -> list
 
 def load_documents(connection: Connection, ids: Sequence[str]) -> dict[str, Document]:
     """As they were indexed, whether or not anyone may still see them."""
-    rows: Iterable[Row[Any]] = connection.execute(_BY_ID, {"ids": ids})
+    rows = (row for row in connection.execute(_BY_ID, {"ids": ids}))
     return {document.id: document for document in _documents(rows)}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, text
 
-from remanence.core.search_text import TextQuery, prepare
+from remanence.core.search_text import TextQuery, is_unspaced, prepare
 from remanence.kit import json
 from remanence.search.finding import MAX_MATCHES, Found, find
 from remanence.search.ports import Document, Hit, Kind, SearchQuery
@@ -90,9 +90,9 @@ class PostgresIndex:
 
 
 def _look_up(connection: Connection, sought: TextQuery, query: SearchQuery, count: int) -> Found:
-    required = [_sought(word, term.is_prefix) for term in sought.required for word in term.words]
+    required = [_sought(word) for term in sought.required for word in term.words]
     terms = [" ".join(required)] * len(sought.required)
-    terms += [" ".join([*required, _sought(term.words[0], term.is_prefix)]) for term in sought.optional]
+    terms += [" ".join([*required, _sought(term.words[0])]) for term in sought.optional]
     filters, values = _filters(query)
     statement = text(_MATCHES.format(filters=" AND ".join(filters)))
     most = max(count, MAX_MATCHES)
@@ -126,8 +126,8 @@ def _filters(query: SearchQuery) -> tuple[list[str], dict[str, object]]:
     return filters, values
 
 
-def _sought(word: str, is_prefix: bool) -> str:
-    return f"{word}*" if is_prefix and len(word) == 1 else word
+def _sought(word: str) -> str:
+    return f"{word}*" if len(word) == 1 and is_unspaced(word) else word
 
 
 def _uuid(id: str) -> str:

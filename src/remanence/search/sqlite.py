@@ -12,7 +12,7 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from remanence.core.ranking import choose_candidates, rarities
-from remanence.core.search_text import TextQuery, prepare
+from remanence.core.search_text import TextQuery, is_unspaced, prepare
 from remanence.kit import json
 from remanence.search.finding import MAX_MATCHES, Found, find
 from remanence.search.messages import list_ids, load_documents
@@ -97,9 +97,9 @@ def _look_up(connection: Connection, sought: TextQuery, query: SearchQuery, coun
         return list(rows.scalars())
 
     scope = _scope(query)
-    required = [_sought(word, term.is_prefix) for term in sought.required for word in term.words]
+    required = [_sought(word) for term in sought.required for word in term.words]
     keys = [matches(required)] * len(sought.required) if required else []
-    keys += [matches([*required, _sought(term.words[0], term.is_prefix)]) for term in sought.optional]
+    keys += [matches([*required, _sought(term.words[0])]) for term in sought.optional]
     frequencies = [len(each) for each in keys]
     masks: dict[int, int] = {}
     for number, each in enumerate(keys):
@@ -122,9 +122,9 @@ def _scope(query: SearchQuery) -> str:
     return f"({' OR '.join(words or [_ANY_OWNER])})"
 
 
-def _sought(word: str, is_prefix: bool) -> str:
+def _sought(word: str) -> str:
     # Within quotes FTS5 knows no operators, and words hold nothing but letters and digits.
-    return f'"{word}" *' if is_prefix and len(word) == 1 else f'"{word}"'
+    return f'"{word}" *' if len(word) == 1 and is_unspaced(word) else f'"{word}"'
 
 
 def _filters(query: SearchQuery) -> tuple[list[str], list[object]]:

@@ -1,6 +1,6 @@
 """The embedded model behind the same port as every other: a request in, deltas out."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from uuid import uuid4
 
@@ -36,7 +36,7 @@ class LocalAdapter:
             "temperature": ask.temperature,
         }
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[Sequence[Delta]]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[Delta]]:
         prompt = compile_prompt(request)
         engine = await self._find_engine(request.config.model)
         voice = _TextVoice() if prompt.vocabulary is None else _ActionVoice(prompt.vocabulary)
