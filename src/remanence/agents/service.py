@@ -225,9 +225,10 @@ class AgentService:
                 if message.agent_id == agent_id
             }
             _check_found(body.message_ids, known, "message id of this agent")
-            messages.replace_context(connection, agent_id, [MessageId(each) for each in body.message_ids])
-            repository.bump_window(connection, agent_id)
-        if any(value is not None for value in (body.system, body.block_ids, body.tool_rules, body.timezone)):
+            window = [MessageId(each) for each in dict.fromkeys(body.message_ids)]
+            messages.replace_context(connection, agent_id, window)
+        told = (body.system, body.block_ids, body.tool_rules, body.timezone, body.message_ids)
+        if any(value is not None for value in told):
             recompile(connection, actor, agent_id)
 
     async def recompile(self, actor: Actor, agent_id: str, *, is_dry_run: bool, keeps_time: bool) -> str:
@@ -363,10 +364,7 @@ class AgentService:
         elif body.model is not None and body.model != config.handle:
             fresh = await self._catalogue.resolve_llm(body.model)
             config = fresh.model_copy(
-                update={
-                    "put_inner_thoughts_in_kwargs": config.put_inner_thoughts_in_kwargs,
-                    "context_window": min(config.context_window, fresh.context_window),
-                }
+                update={"put_inner_thoughts_in_kwargs": config.put_inner_thoughts_in_kwargs}
             )
         return _adjusted(config, body, {})
 
@@ -476,7 +474,11 @@ def _merged(
 ) -> CompactionSettings:
     """Given fields win; another mode brings its own prompt unless one is given too."""
     base = current or _compaction(None, config)
-    changes = given.model_dump(include=given.model_fields_set)
+    changes = {
+        name: value
+        for name, value in given.model_dump(include=given.model_fields_set).items()
+        if value is not None or name == "clip_chars"  # where null has a meaning: no clipping
+    }
     if given.mode != base.mode and "mode" in changes and not given.prompt:
         changes["prompt"] = compaction_prompt(given.mode)
     return base.model_copy(update=changes)
