@@ -75,7 +75,7 @@ def blocks_in(
     if conversation is None or not conversation.isolated_block_ids:
         return held
     copies = {
-        block.label: block for block in blocks.get_blocks(connection, actor, conversation.isolated_block_ids)
+        block.label: block for block in blocks.list_conversation_blocks(connection, actor, conversation.id)
     }
     return tuple(copies.get(block.label, block) for block in held)
 

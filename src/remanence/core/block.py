@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from remanence.core.frozen import Frozen
-from remanence.kit.ids import BlockId, OrgId, UserId
+from remanence.kit.ids import BlockId, ConversationId, OrgId, UserId
 from remanence.kit.json import JsonObject
 
 DEFAULT_LIMIT_CHARS = 100_000
@@ -34,6 +34,8 @@ class Block(Frozen):
     entity_id: str | None = None
     project_id: str | None = None
     preserve_on_migration: bool = False
+    conversation_id: ConversationId | None = None
+    """The one conversation that this is a copy for."""
     created_at: datetime | None = None
     created_by_id: UserId | None = None
     last_updated_by_id: UserId | None = None

@@ -59,11 +59,11 @@ def _insert_inputs(connection: Connection, plan: RunPlan, inputs: tuple[Message,
 def _start(
     connection: Connection, plan: RunPlan, is_new: bool
 ) -> tuple[repository.Grant | None, tuple[Message, ...]]:
-    if plan.run.conversation_id is not None:
-        note_message(connection, plan.run.conversation_id)
     grant = repository.try_start(
         connection, plan.run, this_worker(), is_new=is_new, is_patient=plan.is_patient, request=plan.request
     )
+    if plan.run.conversation_id is not None and (is_new or grant is not None):
+        note_message(connection, plan.run.conversation_id)
     inputs = plan.inputs if grant is None else _after_history(connection, plan)
     if is_new:
         _insert_inputs(connection, plan, inputs)

@@ -17,7 +17,6 @@ from remanence.core.page import Page
 from remanence.db.database import Database
 from remanence.edge.parameters import id_path, page_parameters
 from remanence.edge.responses import JsonBytes
-from remanence.kit.clock import utc_now
 from remanence.kit.ids import id_pattern
 from remanence.llm.catalogue import Catalogue
 from remanence.messages import repository as messages
@@ -26,13 +25,20 @@ ConversationIdPath = Annotated[str, id_path("conv")]
 _ORDERS = ("created_at", "last_message_at", "last_run_completion")
 
 
+def _read_filter(where: Annotated[ConversationFilter, Query()]) -> ConversationFilter:
+    return where
+
+
+Where = Annotated[ConversationFilter, Depends(_read_filter)]
+
+
 def router(db: Database, catalogue: Catalogue) -> APIRouter:
     routes = APIRouter(tags=["conversations"])
 
     @routes.get("/conversations/")
     async def list_conversations(
         actor: ActingUser,
-        where: Annotated[ConversationFilter, Query()],
+        where: Where,
         page: Annotated[Page, Depends(page_parameters(limit=50, order_by=_ORDERS))],
     ) -> JsonBytes:
         def read(connection: Connection) -> list[dict[str, Any]]:
@@ -68,10 +74,7 @@ def router(db: Database, catalogue: Catalogue) -> APIRouter:
     ) -> JsonBytes:
         if body.model is not None:
             await catalogue.resolve_llm(body.model)
-        changes = {name: value for name, value in body.model_dump().items() if value is not None}
-        if body.archived is not None:
-            changes["archived_at"] = utc_now() if body.archived else None
-        changed = await db.write(repository.update_conversation, actor, conversation_id, changes)
+        changed = await db.write(service.update_conversation, actor, conversation_id, body)
         return JsonBytes(conversation_body(changed))
 
     @routes.delete("/conversations/{conversation_id}")

@@ -1,14 +1,14 @@
 """Conversations on the wire."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
 from remanence.core.conversation import Conversation
 from remanence.core.frozen import Frozen
-from remanence.edge.fields import StoredJson, StoredText
+from remanence.edge.fields import StoredJson, StoredMoment, StoredText
+from remanence.kit.clock import utc_now
 from remanence.kit.ids import MessageId, id_pattern
 
 
@@ -28,11 +28,23 @@ class ConversationUpdate(BaseModel):
     model: StoredText | None = None
     model_settings: StoredJson | None = None
     context_window_limit: Annotated[int | None, Field(ge=1, le=2**31 - 1)] = None
-    last_message_at: datetime | None = None
+    last_message_at: StoredMoment | None = None
     archived: bool | None = None
 
+    def changes(self) -> dict[str, Any]:
+        """What was given. Null empties what people write and goes back to the agent's own model."""
+        given = self.model_dump(exclude_unset=True)
+        for name in ("last_message_at", "archived"):
+            if given.get(name) is None:
+                given.pop(name, None)
+        if "archived" in given:
+            given["archived_at"] = utc_now() if given["archived"] else None
+        return given
 
-class ConversationFilter(Frozen):
+
+class ConversationFilter(Frozen, defer_build=False):
+    """Which conversations are listed. Built at once: FastAPI warns of a query that is built late."""
+
     agent_id: Annotated[str | None, Field(pattern=id_pattern("agent"))] = None
     summary_search: StoredText | None = None
     archive_status: Literal["all", "archived", "unarchived"] | None = None

@@ -1,14 +1,16 @@
 """Rules of conversations: how they begin, branch off and end."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from sqlalchemy import Connection
 
 from remanence.agents import repository as agents
 from remanence.agents.beginnings import system_message
-from remanence.agents.compiling import blocks_in, compile_text, recompile
+from remanence.agents.compiling import blocks_in, compile_text
 from remanence.agents.conversations import repository
-from remanence.agents.conversations.schemas import ConversationCreate
+from remanence.agents.conversations.schemas import ConversationCreate, ConversationUpdate
+from remanence.agents.model_settings import apply_model_settings
 from remanence.core.actor import Actor
 from remanence.core.agent import Agent
 from remanence.core.block import Block
@@ -24,10 +26,13 @@ from remanence.messages import repository as messages
 def create_conversation(
     connection: Connection, actor: Actor, agent_id: str, body: ConversationCreate
 ) -> Conversation:
-    """Raises NotFound, and BadArgument for a label that the agent has no block of."""
+    """Raises NotFound, Invalid, and BadArgument for a label that the agent has no block of."""
     agent = agents.get_agent(connection, actor, agent_id)
-    copies = _copy_blocks(connection, actor, agent, body.isolated_block_labels or ())
-    conversation = _new(actor, agent).model_copy(
+    if body.model_settings is not None:
+        apply_model_settings(agent.llm_config, body.model_settings)
+    conversation = _new(actor, agent)
+    copies = _copy_blocks(connection, actor, conversation, body.isolated_block_labels or ())
+    conversation = conversation.model_copy(
         update={
             **body.model_dump(exclude={"isolated_block_labels"}),
             "isolated_block_ids": tuple(copy.id for copy in copies),
@@ -36,6 +41,17 @@ def create_conversation(
     repository.insert_conversation(connection, conversation)
     _begin(connection, actor, agent, conversation, ())
     return conversation
+
+
+def update_conversation(
+    connection: Connection, actor: Actor, conversation_id: str, body: ConversationUpdate
+) -> Conversation:
+    """Raises NotFound and Invalid."""
+    if body.model_settings is not None:
+        conversation = repository.get_conversation(connection, actor, conversation_id)
+        agent = agents.get_agent(connection, actor, conversation.agent_id)
+        apply_model_settings(agent.llm_config, body.model_settings)
+    return repository.update_conversation(connection, actor, conversation_id, body.changes())
 
 
 def fork(
@@ -77,13 +93,9 @@ def fork(
 def delete_conversation(connection: Connection, actor: Actor, conversation_id: str) -> None:
     """Raises NotFound."""
     conversation = repository.get_conversation(connection, actor, conversation_id)
-    for block_id in conversation.isolated_block_ids:
-        blocks.delete_block(connection, actor, block_id)
+    for copy in blocks.list_conversation_blocks(connection, actor, conversation.id):
+        blocks.delete_block(connection, actor, copy.id)
     repository.delete_conversation(connection, conversation.id)
-
-
-def recompile_conversation(connection: Connection, actor: Actor, conversation: Conversation) -> str:
-    return recompile(connection, actor, conversation.agent_id, conversation)
 
 
 def _new(actor: Actor, agent: Agent) -> Conversation:
@@ -104,7 +116,7 @@ def _begin(
     actor: Actor,
     agent: Agent,
     conversation: Conversation,
-    shared: "list[Message] | tuple[Message, ...]",
+    shared: Sequence[Message],
 ) -> None:
     """Its own system message, before all that it shares."""
     held = blocks_in(connection, actor, agent.id, conversation)
@@ -120,14 +132,15 @@ def _begin(
 
 
 def _copy_blocks(
-    connection: Connection, actor: Actor, agent: Agent, labels: "list[str] | tuple[str, ...]"
+    connection: Connection, actor: Actor, conversation: Conversation, labels: Sequence[str]
 ) -> list[Block]:
-    held = {block.label: block for block in blocks.list_agent_blocks(connection, actor, agent.id)}
+    agent_id = conversation.agent_id
+    held = {block.label: block for block in blocks.list_agent_blocks(connection, actor, agent_id)}
     unknown = [label for label in labels if label not in held]
     if unknown:
-        raise BadArgument(f"Agent {agent.id} has no block labelled {', '.join(unknown)}.")
+        raise BadArgument(f"Agent {agent_id} has no block labelled {', '.join(unknown)}.")
+    mark = {"conversation_id": conversation.id, "created_at": utc_now()}
     copies = [
-        held[label].model_copy(update={"id": new_block_id(), "created_at": utc_now(), "hidden": True})
-        for label in dict.fromkeys(labels)
+        held[label].model_copy(update={"id": new_block_id(), **mark}) for label in dict.fromkeys(labels)
     ]
     return blocks.insert_blocks(connection, copies)

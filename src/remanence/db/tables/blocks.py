@@ -28,6 +28,7 @@ class BlockRow(Identified, Owned, Audited, Projected, Templated, Base):
         UniqueConstraint("id", "label", name="unique_block_id_label"),
         Index("ix_block_created_at", "created_at", "id"),
         Index("ix_block_organization_id_label", "organization_id", "label"),
+        Index("ix_block_conversation_id", "conversation_id"),
     )
 
     label: Mapped[str] = mapped_column(String, nullable=False)
@@ -42,6 +43,8 @@ class BlockRow(Identified, Owned, Audited, Projected, Templated, Base):
     preserve_on_migration: Mapped[bool] = mapped_column(
         Boolean, default=False, server_default=false(), nullable=False
     )
+    conversation_id: Mapped[str | None] = mapped_column(String)
+    """The one conversation that this is a copy for."""
 
     agents: Mapped[list["AgentRow"]] = relationship(
         secondary="blocks_agents",

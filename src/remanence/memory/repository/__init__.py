@@ -11,6 +11,7 @@ from remanence.memory.repository.blocks import (
     get_blocks,
     insert_blocks,
     list_blocks,
+    list_conversation_blocks,
     purge_block,
     update_block,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "list_agent_blocks",
     "list_blocks",
     "list_blocks_of_agents",
+    "list_conversation_blocks",
     "list_tags",
     "page_agent_blocks",
     "purge_block",

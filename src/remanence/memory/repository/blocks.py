@@ -69,6 +69,12 @@ def list_blocks(connection: Connection, actor: Actor, where: BlockFilter, page: 
     return [to_block(row) for row in rows]
 
 
+def list_conversation_blocks(connection: Connection, actor: Actor, conversation_id: str) -> list[Block]:
+    """The copies that a conversation has to itself."""
+    statement = select(*BLOCK).where(BlockRow.conversation_id == conversation_id, *live(actor))
+    return [to_block(row) for row in connection.execute(statement.order_by(BlockRow.created_at))]
+
+
 def count_blocks(connection: Connection, actor: Actor, where: BlockFilter) -> int:
     statement = select(func.count()).select_from(BlockRow).where(*live(actor), *conditions(where))
     return connection.execute(statement).scalar_one()

@@ -26,7 +26,8 @@ def conditions(where: BlockFilter) -> list[ColumnElement[bool]]:
         BlockRow.description: where.description_search,
         BlockRow.value: where.value_search,
     }
-    found = [column == value for column, value in equal.items() if value is not None]
+    found = [BlockRow.conversation_id.is_(None)]  # copies are known to their conversation alone
+    found += [column == value for column, value in equal.items() if value is not None]
     found += [column.icontains(text, autoescape=True) for column, text in contains.items() if text]
     if where.templates_only:
         found.append(BlockRow.is_template.is_(True))

@@ -25,6 +25,7 @@ _PLAIN_FIELDS = (
     "entity_id",
     "project_id",
     "preserve_on_migration",
+    "conversation_id",
     "created_by_id",
     "last_updated_by_id",
 )

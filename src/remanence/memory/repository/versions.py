@@ -5,7 +5,7 @@ from collections.abc import Collection
 from sqlalchemy import Connection, or_, select, update
 
 from remanence.core.actor import Actor
-from remanence.db.tables import AgentRow, BlocksAgentsRow
+from remanence.db.tables import AgentRow, BlockRow, BlocksAgentsRow, ConversationRow
 from remanence.errors import NotFound
 from remanence.kit.ids import AgentId
 
@@ -13,14 +13,20 @@ from remanence.kit.ids import AgentId
 def bump_holders(
     connection: Connection, block_ids: Collection[str], agent_ids: Collection[str] = ()
 ) -> dict[AgentId, int]:
-    """Raises the version of each agent that holds one of the blocks, and of those named.
+    """Raises the version of each agent that holds one of the blocks, if only in a conversation, and of those named.
 
     Returns the new versions. What the agent itself is has not changed, so its `updated_at` stays.
     """
-    holders = select(BlocksAgentsRow.agent_id).where(BlocksAgentsRow.block_id.in_(list(block_ids)))
+    changed = list(block_ids)
+    holders = select(BlocksAgentsRow.agent_id).where(BlocksAgentsRow.block_id.in_(changed))
+    talkers = (
+        select(ConversationRow.agent_id)
+        .join(BlockRow, BlockRow.conversation_id == ConversationRow.id)
+        .where(BlockRow.id.in_(changed))
+    )
     rows = connection.execute(
         update(AgentRow)
-        .where(or_(AgentRow.id.in_(holders), AgentRow.id.in_(list(agent_ids))))
+        .where(or_(AgentRow.id.in_(holders), AgentRow.id.in_(talkers), AgentRow.id.in_(list(agent_ids))))
         .values(state_version=AgentRow.state_version + 1, updated_at=AgentRow.updated_at)
         .returning(AgentRow.id, AgentRow.state_version)
     )

@@ -114,6 +114,7 @@ def upgrade() -> None:
         sa.Column("is_template", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column("template_name", sa.String(), nullable=True),
         sa.Column("preserve_on_migration", sa.Boolean(), server_default=sa.false(), nullable=False),
+        sa.Column("conversation_id", sa.String(), nullable=True),
         sa.Column("id", sa.String(), nullable=False),
         sa.Column("organization_id", sa.String(), nullable=False),
         sa.Column("created_by_id", sa.String(), nullable=True),
@@ -135,6 +136,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_block")),
         sa.UniqueConstraint("id", "label", name="unique_block_id_label"),
     )
+    op.create_index("ix_block_conversation_id", "block", ["conversation_id"], unique=False)
     op.create_index("ix_block_created_at", "block", ["created_at", "id"], unique=False)
     op.create_index("ix_block_organization_id_label", "block", ["organization_id", "label"], unique=False)
     op.create_table(
@@ -955,6 +957,7 @@ def downgrade() -> None:
     op.drop_table("identities")
     op.drop_index("ix_block_organization_id_label", table_name="block")
     op.drop_index("ix_block_created_at", table_name="block")
+    op.drop_index("ix_block_conversation_id", table_name="block")
     op.drop_table("block")
     op.drop_index("ix_archives_organization_id_created_at", table_name="archives")
     op.drop_table("archives")
