@@ -41,8 +41,7 @@ _UNSPACED = (
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
-_PIECES = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
-_WORD = re.compile(r"[^\W_]+")
+_PIECE = re.compile(f"[{_UNSPACED}]+|[^ {_UNSPACED}]+")
 _QUOTED = re.compile(r"[\"“”„«»]([^\"“”„«»]+)[\"“”„«»]")
 
 
@@ -81,7 +80,8 @@ class _Alike(dict[int, str]):
     def __missing__(self, code: int) -> str:
         letter = chr(code)
         folded = _fold(letter)
-        self[code] = folded if len(folded) == 1 else letter
+        alike = folded if len(folded) == 1 else letter
+        self[code] = alike if unicodedata.category(alike)[0] in "LNM" else " "
         return self[code]
 
 
@@ -93,11 +93,14 @@ def _plain(text: str) -> str:
     return (text if text.isascii() else unicodedata.normalize("NFC", text)).translate(_FOLDED)
 
 
+def _pairs(letters: str) -> list[str]:
+    return [letters[place : place + 2] for place in range(len(letters) - 1)] or [letters]
+
+
 def _index_pairs(run: re.Match[str]) -> str:
     letters = run.group()
-    pairs = [letters[place : place + 2] for place in range(len(letters) - 1)]
     # With the last letter alone, every letter begins a token, so that one letter is found by its prefix.
-    return f" {' '.join([*pairs, letters[-1]])} "
+    return f" {' '.join([*_pairs(letters), letters[-1]])} "
 
 
 def prepare(text: str) -> str:
@@ -110,12 +113,20 @@ def prepare(text: str) -> str:
     )
 
 
+def is_unspaced(word: str) -> bool:
+    return _UNSPACED_RUN.match(word) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word, or several in a row. `is_prefix`: the beginning of a word suffices."""
+    """A word, or several in a row; a run of a script without spaces is one of them."""
 
-    words: tuple[str, ...]
-    is_prefix: bool = False
+    pieces: tuple[str, ...]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """As they are in the index. One letter of an unspaced script is sought as the beginning of a word."""
+        return tuple(word for piece in self.pieces for word in _index_words(piece))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,41 +142,34 @@ class TextQuery:
 
     def relaxed(self) -> "TextQuery":
         """The same words with nothing required: for when nothing has the quoted words in a row."""
-        words = [_term((word,)) for term in self.required for word in term.words]
-        return TextQuery(optional=_choose([*words, *self.optional]))
+        quoted = [Term((word,)) for term in self.required for word in term.words]
+        return TextQuery(optional=_choose([*quoted, *self.optional]))
 
 
 def parse_query(text: str) -> TextQuery:
     """The terms of any text at all; none if it holds neither letters nor digits."""
     text = text[:MAX_QUERY_CHARS]
-    quoted = [_term(words) for part in _QUOTED.findall(text) if (words := tuple(_query_words(part)))]
-    loose = [_term((word,)) for word in _query_words(_QUOTED.sub(" ", text))]
+    quoted = [Term(pieces) for part in _QUOTED.findall(text) if (pieces := _pieces(part))]
+    loose = [Term((word,)) for piece in _pieces(_QUOTED.sub(" ", text)) for word in _index_words(piece)]
     if quoted:
-        loose = [term for term in loose if term.words[0] not in STOP_WORDS]
-    return TextQuery(tuple(dict.fromkeys(quoted))[:MAX_TERMS], _choose(loose)[: MAX_TERMS - len(quoted)])
+        loose = [term for term in loose if term.pieces[0] not in STOP_WORDS]
+    required = tuple(dict.fromkeys(quoted))[:MAX_TERMS]
+    return TextQuery(required, _choose(loose)[: MAX_TERMS - len(required)])
 
 
-def _term(words: tuple[str, ...]) -> Term:
-    return Term(
-        words[:MAX_TERMS], is_prefix=len(words[-1]) == 1 and _UNSPACED_RUN.match(words[-1]) is not None
-    )
+def _pieces(text: str) -> tuple[str, ...]:
+    return tuple(piece[:MAX_WORD_CHARS] for piece in _PIECE.findall(" ".join(_plain(text).split())))
 
 
-def _query_words(text: str) -> Iterator[str]:
-    for word in _plain(text).split():
-        for piece in _PIECES.findall(word):
-            if _UNSPACED_RUN.match(piece) and len(piece) > 1:
-                yield from (piece[place : place + 2] for place in range(len(piece) - 1))
-            else:
-                yield piece[:MAX_WORD_CHARS]
+def _index_words(piece: str) -> list[str]:
+    return _pairs(piece) if is_unspaced(piece) else [piece]
 
 
 def _choose(terms: Sequence[Term]) -> tuple[Term, ...]:
     """Each word once, and stop words only where there is nothing else to go by."""
-    telling = [term for term in terms if term.words[0] not in STOP_WORDS] or terms
-    return tuple({tuple(map(root, term.words)): term for term in reversed(telling)}.values())[::-1][
-        :MAX_TERMS
-    ]
+    telling = [term for term in terms if term.pieces[0] not in STOP_WORDS] or terms
+    by_root = {root(term.pieces[0]): term for term in reversed(telling)}
+    return tuple(by_root.values())[::-1][:MAX_TERMS]
 
 
 @lru_cache(maxsize=50_000)
@@ -199,30 +203,38 @@ class Match:
 def find_terms(terms: Sequence[Term], text: str) -> list[Match]:
     """Every place where a term stands, in order."""
     view = text.translate(_ALIKE)
-    matches = [
-        Match(start, end, number) for number, term in enumerate(terms) for start, end in _spans(term, view)
-    ]
+    matches: list[Match] = []
+    for number, term in enumerate(terms):
+        first, *others = term.pieces
+        spans = _row_spans(term, view) if others else _word_spans(first, view)
+        matches += [Match(start, end, number) for start, end in spans]
     return sorted(matches, key=lambda match: (match.start, match.term))
 
 
-def _spans(term: Term, view: str) -> Iterator[tuple[int, int]]:
-    if _UNSPACED_RUN.match(term.words[0]):
-        letters = term.words[0] + "".join(pair[1:] for pair in term.words[1:])
-        yield from ((place, place + len(letters)) for place in _places(view, letters))
+def _word_spans(word: str, view: str) -> Iterator[tuple[int, int]]:
+    if is_unspaced(word):
+        yield from ((place, place + len(word)) for place in _places(view, word))
         return
-    roots = [root(word) for word in term.words]
+    wanted = root(word)
     # Every form of a word begins with its root, save that a last y shows as i.
-    for place in _places(view, roots[0][:-1] if roots[0][-1] == "i" else roots[0]):
-        if place > 0 and view[place - 1].isalnum():
-            continue
-        end = place
-        for wanted in roots:
-            word = _WORD.search(view, end)
-            if word is None or root(word.group()) != wanted:
-                break
-            end = word.end()
-        else:
-            yield place, end
+    for place in _places(view, wanted[:-1] if wanted[-1] == "i" else wanted):
+        is_beginning = place == 0 or view[place - 1] == " " or is_unspaced(view[place - 1])
+        piece = _PIECE.match(view, place) if is_beginning else None
+        if piece is not None and root(piece.group()) == wanted:
+            yield place, piece.end()
+
+
+def _row_spans(term: Term, view: str) -> Iterator[tuple[int, int]]:
+    """Words are compared whole; of an unspaced script a row may begin or end within a run."""
+    pieces = list(_PIECE.finditer(view))
+    wanted = [root(piece) for piece in term.pieces]
+    for first in range(len(pieces) - len(wanted) + 1):
+        row = pieces[first : first + len(wanted)]
+        found = [root(piece.group()) for piece in row]
+        begins = found[0].endswith(wanted[0]) if is_unspaced(wanted[0]) else found[0] == wanted[0]
+        ends = found[-1].startswith(wanted[-1]) if is_unspaced(wanted[-1]) else found[-1] == wanted[-1]
+        if begins and ends and found[1:-1] == wanted[1:-1]:
+            yield row[0].start(), row[-1].end()
 
 
 def _places(text: str, part: str) -> Iterator[int]:
@@ -269,6 +281,11 @@ def message_words(message: Message) -> str:
 
     Prompts, summaries and automatic notices are not, nor what a search returned.
     """
+    words = _said_in(message)
+    return words if words.isascii() else unicodedata.normalize("NFC", words)
+
+
+def _said_in(message: Message) -> str:
     match message.role:
         case "user":
             text = message.text
