@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, exists, func, text
+from sqlalchemy import ColumnElement, Connection, cast, exists, func, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import DeclarativeBase, InstrumentedAttribute
 from sqlalchemy.sql.dml import Insert
@@ -41,6 +41,6 @@ def json_list_holds(
 ) -> ColumnElement[bool]:
     """Whether a JSON list in a column has this text among its items."""
     if connection.dialect.name == "postgresql":
-        return column.contains([value])
+        return cast(column, postgresql.JSONB).contains([value])
     items = func.json_each(column).table_valued("value")
     return exists().where(items.c.value == value)
