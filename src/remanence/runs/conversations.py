@@ -22,7 +22,7 @@ from remanence.edge.responses import JsonBytes
 from remanence.errors import BadArgument, NotFound
 from remanence.kit.ids import id_pattern
 from remanence.messages import repository as messages
-from remanence.messages.schemas import Body
+from remanence.messages.schemas import Body, keep_types
 from remanence.messages.sending import MessageType, SendRequest
 from remanence.runs import repository
 from remanence.runs.endpoints import refuse_stream_options, typed_rows
@@ -179,21 +179,38 @@ def _read_page(
     group_id: str | None,
     include_err: bool,
 ) -> list[Body]:
-    """Typed messages in the order asked for; with a filter on types the limit counts what is returned."""
-    found: list[Body] = []
+    """Typed messages in the order asked for; with a filter on types the limit counts what is returned.
+
+    A message is not divided between pages, since a cursor names all of it.
+    """
+    goes_back = page.before is not None and page.after is None
+    groups: list[list[Body]] = []
+    count = 0
+    cursor = page
     while True:
         rows = messages.list_messages(
             connection,
             actor,
-            page,
+            cursor,
             agent_id=address.agent_id,
             conversation_id=address.conversation_id or _OWN,
             group_id=group_id,
             include_err=include_err,
         )
-        bodies = typed_rows(rows, page)
-        found += [body for body in bodies if wanted is None or body["message_type"] in wanted]
-        is_last = page.limit is None or len(rows) < page.limit or page.before is not None
-        if wanted is None or is_last or len(found) >= (page.limit or 0):
-            return found if wanted is None or page.limit is None else found[: page.limit]
-        page = page.model_copy(update={"after": rows[-1].id})
+        if wanted is None:
+            return typed_rows(rows, page)
+        for row in reversed(rows) if goes_back else rows:
+            bodies = keep_types(typed_rows([row], page), wanted)
+            if groups and page.limit is not None and count + len(bodies) > page.limit:
+                return _in_order(groups, goes_back=goes_back)
+            if bodies:
+                groups.append(bodies)
+                count += len(bodies)
+        if page.limit is None or len(rows) < page.limit:
+            return _in_order(groups, goes_back=goes_back)
+        further = {"before": rows[0].id} if goes_back else {"after": rows[-1].id}
+        cursor = page.model_copy(update=further)
+
+
+def _in_order(groups: Sequence[list[Body]], *, goes_back: bool) -> list[Body]:
+    return [body for group in (reversed(groups) if goes_back else groups) for body in group]
