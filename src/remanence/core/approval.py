@@ -19,6 +19,8 @@ class Answer:
 
     items: tuple[Approval | ToolReturn, ...] = ()
     approves_all: bool | None = None
+    request_id: str | None = None
+    """Which request the older form means: its message id, or the id of one of its calls."""
     reason: str | None = None
     otid: str | None = None
 
@@ -30,12 +32,17 @@ def gated(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
 def match_answer(request: Message, answer: Answer) -> dict[str, Approval | ToolReturn]:
     """One answer for each call that waits, by call id. Raises BadArgument if they do not fit together."""
     waiting = gated(request.tool_calls)
-    if answer.approves_all is not None:
-        return {
+    if answer.approves_all is None:
+        given = {item.tool_call_id: item for item in answer.items}
+    elif answer.request_id is None or _is_meant(request, answer.request_id):
+        given = {
             call.id: Approval(tool_call_id=call.id, approve=answer.approves_all, reason=answer.reason)
             for call in waiting
         }
-    given = {item.tool_call_id: item for item in answer.items}
+    else:
+        raise BadArgument(f"The open request is {request.id}, not {answer.request_id}.")
+    if answer.items and len(given) < len(answer.items):
+        raise BadArgument("The answer speaks of the same call twice.")
     expected = {call.id for call in waiting}
     if given.keys() != expected:
         missing = ", ".join(sorted(expected - given.keys())) or "none"
@@ -53,9 +60,15 @@ def match_answer(request: Message, answer: Answer) -> dict[str, Approval | ToolR
 
 def is_given_already(history: Sequence[Message], answer: Answer) -> bool:
     """Whether this answer was taken before: a client that did not hear so may send it again."""
+    recent = history[-_RETRY_REACH:]
+    if answer.request_id is not None:
+        return any(_is_meant(message, answer.request_id) for message in recent if message.role == "approval")
     ids = {item.tool_call_id for item in answer.items}
-    recent = {each.tool_call_id for message in history[-_RETRY_REACH:] for each in message.tool_returns}
-    return bool(ids) and ids <= recent
+    return bool(ids) and ids <= {each.tool_call_id for message in recent for each in message.tool_returns}
+
+
+def _is_meant(request: Message, id: str) -> bool:
+    return id == request.id or any(id == call.id for call in gated(request.tool_calls))
 
 
 def in_order(items: Mapping[str, Approval | ToolReturn]) -> tuple[Approval | ToolReturn, ...]:

@@ -284,7 +284,7 @@ class Translator:
     def _open(self, progress: _Progress, kind: str) -> _Segment:
         message_type, field_name, source = _KINDS[kind]
         index = progress.next_index
-        progress.next_index += 1
+        progress.next_index += kind != "request"  # it has an id of its own, and no part of the others'
         if self._wanted is not None and message_type not in self._wanted:
             segment = _Segment(kind, index, b"", b"")
         else:

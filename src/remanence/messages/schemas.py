@@ -168,7 +168,8 @@ def _tool(message: Message, view: View) -> list[Body]:
 
 def _approval(message: Message) -> list[Body]:
     if message.tool_calls:
-        return [*_content(message), *_free_calls(message), _request(message)]
+        content = _content(message)
+        return [*content, *_free_calls(message, len(content)), _request(message)]
     answers = [_answer_body(answer) for answer in message.approvals]
     first = next((answer for answer in message.approvals if isinstance(answer, Approval)), None)
     return [
@@ -188,13 +189,13 @@ def _request(message: Message) -> Body:
     return body | {"tool_call": calls[0], "tool_calls": calls}
 
 
-def _free_calls(message: Message) -> list[Body]:
+def _free_calls(message: Message, index: int) -> list[Body]:
     """Calls of the same step that need no answer: shown as a message of their own beside the request."""
     calls = [call_body(call) for call in message.tool_calls if call.gate is None]
     if not calls:
         return []
     id = id_after(message.id)
-    body = _body(message, "tool_call_message", derive_otid(id, 0)) | {"id": id}
+    body = _body(message, "tool_call_message", derive_otid(id, index)) | {"id": id}
     return [body | {"tool_call": calls[0], "tool_calls": calls}]
 
 

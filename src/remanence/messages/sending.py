@@ -181,7 +181,12 @@ class SendRequest(BaseModel):
             return Answer(tuple(_core_item(item) for item in first.tool_returns), otid=first.otid)
         if first.approvals:
             return Answer(tuple(_core_item(item) for item in first.approvals), otid=first.otid)
-        return Answer(approves_all=first.approve, reason=first.reason, otid=first.otid)
+        return Answer(
+            approves_all=first.approve,
+            request_id=first.approval_request_id,
+            reason=first.reason,
+            otid=first.otid,
+        )
 
     def otids(self) -> tuple[str, ...]:
         """The message ids that the client gave itself."""

@@ -165,6 +165,14 @@ def note_outcome(acted: Acted, each: ReadCall, result: ToolResult, *, was_allowe
     acted.outcomes.append(Outcome(each.call, result, step_call, each.tool.id if each.tool else None))
 
 
+def note_rest(acted: Acted, calls: Sequence[ReadCall], result: ToolResult) -> None:
+    """Gives the calls that have no outcome yet this one."""
+    known = {outcome.call.id for outcome in acted.outcomes}
+    for each in calls:
+        if each.call.id not in known:
+            note_outcome(acted, each, result, was_allowed=True)
+
+
 def records_of(acted: Acted) -> list[CallRecord]:
     """The calls that were run, as the tool rules count them."""
     return [

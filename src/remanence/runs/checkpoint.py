@@ -15,7 +15,7 @@ from remanence.errors import AppError, LeaseLost
 from remanence.memory import repository as blocks
 from remanence.messages import repository as messages
 from remanence.runs import repository
-from remanence.runs.plan import RunPlan, StaleMemory, StepRecord
+from remanence.runs.plan import RunCancelled, RunPlan, StaleMemory, StepRecord
 from remanence.search.messages import message_documents
 from remanence.search.ports import SearchIndex
 
@@ -27,7 +27,7 @@ class Checkpoint:
         self._index = index
 
     async def save(self, run: RunPlan, state: AgentState, record: StepRecord, *, fence: int) -> AgentState:
-        """The state after the step. Raises LeaseLost, and then nothing was saved."""
+        """The state after the step. Raises LeaseLost and RunCancelled, and then nothing was saved."""
         added = (*record.inputs, *record.messages)
         asked = pending_request([each.message for each in state.window[-1:]])
         whole = (asked, *added) if asked is not None else added
@@ -60,6 +60,9 @@ class Checkpoint:
         version = repository.advance_lease(connection, state.lane, run.run.id, fence, is_last=is_last)
         if version is None:
             raise LeaseLost("Another process took this conversation over; nothing of this step was saved.")
+        # Whoever cancels withdraws an open request, and must not miss this one by a moment.
+        if record.stop_reason == "requires_approval" and repository.list_cancelled(connection, [run.run.id]):
+            raise RunCancelled
         organization_id = run.run.organization_id
         messages.insert_messages(connection, organization_id, record.messages)
         added = (*record.inputs, *record.messages)
@@ -76,6 +79,9 @@ class Checkpoint:
             blocks.apply_edits(connection, run.actor, state.agent.id, record.edits)
         if record.step is not None:
             repository.insert_step(connection, record.step)
+        messages.restamp(connection, record.postponed)
+        if record.postponed and is_last:
+            messages.mark_failed(connection, run.run.id)
         if record.stop_reason is not None:
             agent_version = repository.finish_run(
                 connection,

@@ -14,13 +14,13 @@ from typing import Literal
 from sqlalchemy import Connection
 
 from remanence.core.actor import Actor
-from remanence.core.agent import StopReason
 from remanence.core.event import RunFinished
 from remanence.db.database import Database
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import RunId
-from remanence.messages.frames import DONE, Frame, Translator, frame_of, ping_frame
+from remanence.messages.frames import DONE, Frame, Translator, frame_of, ping_frame, usage_body
 from remanence.runs import repository
+from remanence.runs.replay import how_it_ended
 from remanence.runs.supervisor import Channel
 
 CHANNEL = "remanence_runs"
@@ -87,8 +87,11 @@ class EventLog:
                     if chunk.is_last:
                         return
                 if not chunks and ending is not None:
-                    if ending != "told":
-                        yield frame_of({"message_type": "stop_reason", "stop_reason": ending}).before
+                    if isinstance(ending, RunFinished):
+                        yield frame_of(
+                            {"message_type": "stop_reason", "stop_reason": ending.stop_reason}
+                        ).before
+                        yield frame_of(usage_body(ending.usage)).before
                         yield DONE.before
                     return
                 with contextlib.suppress(TimeoutError):
@@ -113,16 +116,16 @@ class EventLog:
 
 def _read(
     connection: Connection, actor: Actor, run_id: RunId, after: int
-) -> tuple[list[Chunk], StopReason | Literal["told"] | None]:
+) -> tuple[list[Chunk], RunFinished | Literal["told"] | None]:
     """What is new, and how the run ended if it did: `told` where its frames say so themselves."""
     run = repository.get_run(connection, actor, run_id)
     chunks: list[Chunk] = []
-    ending: StopReason | Literal["told"] | None = None
+    ending: RunFinished | Literal["told"] | None = None
     if run.completed_at is not None:
         if repository.has_event_ending(connection, run_id, DONE.before.decode()):
             ending = "told"
         elif utc_now() - run.completed_at > _LATE:
-            ending = run.stop_reason or "error"  # its process died before it could say so
+            ending = how_it_ended(connection, run)  # its process died before it could say so
     for row in repository.list_events(connection, run_id, after):
         frames = row.frames.encode().split(b"\n\n")[:-1]
         wanted = frames[max(0, after + 1 - row.first_seq) :]

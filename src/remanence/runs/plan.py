@@ -60,6 +60,8 @@ class StepRecord:
     duration_ns: int
     replaces_window: bool = False
     """Only the system message stays before these: the agent keeps no buffer of messages."""
+    postponed: tuple[Message, ...] = ()
+    """Inputs that are said after this, stamped anew to stand behind it."""
 
 
 class AlreadyStarted(Exception):
@@ -68,6 +70,10 @@ class AlreadyStarted(Exception):
     def __init__(self, run_id: RunId) -> None:
         super().__init__(run_id)
         self.run_id = run_id
+
+
+class RunCancelled(Exception):
+    """Somebody cancelled the run before it could ask for an answer; nothing was saved."""
 
 
 class StaleMemory(Exception):

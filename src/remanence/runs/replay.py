@@ -25,12 +25,16 @@ async def replay(db: Database, actor: Actor, run_id: RunId) -> list[Event]:
 
 
 def _events(connection: Connection, run: Run) -> list[Event]:
-    usage = repository.run_usage(connection, run.id)
     events: list[Event] = [
         StepSaved(message.step_id, (message,))
         for message in messages.list_run_messages(connection, run.id)
         if message.step_id is not None
     ]
+    return [*events, how_it_ended(connection, run)]
+
+
+def how_it_ended(connection: Connection, run: Run) -> RunFinished:
+    usage = repository.run_usage(connection, run.id)
     total = RunUsage(
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
@@ -40,4 +44,4 @@ def _events(connection: Connection, run: Run) -> list[Event]:
         cache_write_tokens=usage.cache_write_tokens or 0,
         reasoning_tokens=usage.reasoning_tokens or 0,
     )
-    return [*events, RunFinished(run.stop_reason or "error", total)]
+    return RunFinished(run.stop_reason or "error", total)

@@ -29,11 +29,12 @@ from remanence.core.run import Run, Step, status_after
 from remanence.db.dialect import json_list_holds, notify
 from remanence.db.paging import fetch_page
 from remanence.db.tables import AgentRow, LeaseRow, RunEventsRow, RunOtidRow, RunRow, StepRow
-from remanence.errors import AgentBusy, Conflict, NotFound
+from remanence.errors import AgentBusy, NotFound
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import AgentId, RunId
 from remanence.kit.json import JsonObject
 from remanence.messages import repository as messages
+from remanence.runs.plan import RunCancelled
 from remanence.runs.queries import RunQuery, StepQuery
 
 LEASE_S = 15
@@ -234,7 +235,7 @@ def _mark_running(connection: Connection, run_id: RunId) -> None:
         update(RunRow).where(RunRow.id == run_id, RunRow.status.in_(_OPEN)).values(status="running")
     )
     if changed.rowcount == 0:
-        raise Conflict(f"Run {run_id} was cancelled before its turn came.")
+        raise RunCancelled
 
 
 def advance_lease(
@@ -252,6 +253,29 @@ def advance_lease(
         "new_expiry": None if is_last else utc_now() + timedelta(seconds=LEASE_S),
     }
     return connection.execute(_ADVANCE_LEASE, values).scalar_one_or_none()
+
+
+def lock_idle_lane(connection: Connection, lane: str, *, by_force: bool) -> bool:
+    """Keeps runs from this history until the transaction is over. False if one is at work on it.
+
+    `by_force` shuts a run out that was cancelled and has not let go yet.
+    """
+    row = connection.execute(
+        select(LeaseRow.holder, RunRow.status)
+        .outerjoin(RunRow, RunRow.id == LeaseRow.holder)
+        .where(LeaseRow.lane == lane)
+        .with_for_update(of=LeaseRow)
+    ).one()
+    if row.holder is None:
+        return True
+    if row.status in _OPEN or not by_force:
+        return False
+    connection.execute(
+        update(LeaseRow)
+        .where(LeaseRow.lane == lane)
+        .values(holder=None, expires_at=None, fence=LeaseRow.fence + 1)
+    )
+    return True
 
 
 def release_lease(connection: Connection, run_id: RunId) -> None:

@@ -1,6 +1,7 @@
 """Sending a message: who is spoken to, with what, and in whose turn."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -39,8 +40,12 @@ from remanence.runs.loop import run_agent
 from remanence.runs.plan import LoopDoors, RunPlan, StepRecord
 from remanence.runs.supervisor import Channel, Supervisor
 from remanence.runs.turn import Turn
-from remanence.runs.withdrawing import withdraw_request
+from remanence.runs.withdrawing import AtWork, withdraw_request
 from remanence.tools.executor import ToolExecutor
+
+_LET_GO_S = 2.0
+"""How long a cancelled run, perhaps of another process, has to put its tools down."""
+_LOOK_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,12 +212,24 @@ class RunService:
             outcome[run_id] = "failed" if was_open is None else "cancelled"
             if was_open:
                 self._supervisor.cancel(RunId(run_id))
-        request = await self._db.write(withdraw_request, actor, lane)
+        request = await self._withdraw(actor, lane, run_ids)
         if request is not None and request.run_id is not None:
             outcome.setdefault(request.run_id, "cancelled")
         if not outcome:
             raise Conflict("Nothing is running here that could be cancelled.")
         return outcome
+
+    async def _withdraw(self, actor: Actor, lane: str, run_ids: Sequence[str] | None) -> Message | None:
+        """Takes an open request back, once those who were at work have let go or had time to."""
+        deadline = time.monotonic() + _LET_GO_S
+        while True:
+            is_late = time.monotonic() > deadline
+            try:
+                return await self._db.write(withdraw_request, actor, lane, run_ids, by_force=is_late)
+            except AtWork:
+                if is_late:
+                    return None  # somebody is answering it
+            await asyncio.sleep(_LOOK_S)
 
     async def _override(
         self, agent: Agent, conversation: Conversation | None, request: SendRequest

@@ -20,7 +20,7 @@ from remanence.kit.worker import is_surely_gone
 from remanence.runs import repository
 from remanence.runs.checkpoint import Checkpoint
 from remanence.runs.lanes import Lanes, Ticket
-from remanence.runs.plan import RunPlan
+from remanence.runs.plan import RunCancelled, RunPlan
 
 log = logging.getLogger(__name__)
 
@@ -150,6 +150,10 @@ class Supervisor:
             await asyncio.shield(self._checkpoint.abandon(plan, "cancelled", None, 0))
             channel.put(RunFinished("cancelled", RunUsage()))
             raise
+        except RunCancelled:  # through another process, while it waited
+            await self._checkpoint.abandon(plan, "cancelled", None, 0)
+            channel.put(RunFinished("cancelled", RunUsage()))
+            return False
         except Exception as error:
             if not recorded.done():  # nothing is on disk: the request itself fails
                 recorded.set_exception(error)

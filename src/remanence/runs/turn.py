@@ -1,5 +1,6 @@
 """One turn of an agent, step by step: what the steps hand on to each other, and how each is saved."""
 
+import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -30,18 +31,18 @@ from remanence.errors import (
 )
 from remanence.kit.clock import later_than
 from remanence.kit.ids import MessageId, StepId, id_before, new_message_id, new_step_id
-from remanence.kit.tasks import unbroken
+from remanence.kit.tasks import swallow_cancel, unbroken
 from remanence.runs.acting import (
     Acted,
     ReadCall,
     act,
-    note_outcome,
+    note_rest,
     read_calls,
     records_of,
     with_gates,
 )
 from remanence.runs.keeping import Keeper
-from remanence.runs.plan import LoopDoors, RunPlan, StaleMemory, StepRecord
+from remanence.runs.plan import LoopDoors, RunCancelled, RunPlan, StaleMemory, StepRecord
 from remanence.tools.executor import ToolResult
 
 _MIN_CLIENT_CHARS = 5000
@@ -89,7 +90,7 @@ class Turn:
         self._is_reminded = False
         self._ttft_ns: int | None = None
         self._steps = run.earlier_steps
-        self._forgets = state.agent.message_buffer_autoclear
+        self._forgets = state.agent.message_buffer_autoclear and run.answer is None
         """Whether the next save leaves only the system message before it."""
         self.state = replace(state, window=state.window[:1]) if self._forgets else state
         self.usage = RunUsage()
@@ -138,10 +139,7 @@ class Turn:
                 return None
             step.reply, step.calls = reply, ()
         acted = step.acted or Acted(self.state.blocks)
-        answered = {outcome.call.id for outcome in acted.outcomes}
-        for each in step.calls:
-            if each.call.id not in answered:
-                note_outcome(acted, each, ToolResult(CANCELLED, succeeded=False), was_allowed=True)
+        note_rest(acted, step.calls, ToolResult(CANCELLED, succeeded=False))
         return await self._save(step, acted, Stop("cancelled"))
 
     async def fail(self, step: Step, error: ProviderError) -> RunFinished:
@@ -161,16 +159,25 @@ class Turn:
         answers = match_answer(request, answer)
         tools = {tool.name: tool for tool in self.state.tools}
         calls = read_calls(request.tool_calls, tools, self._profile.reply, is_cut=False)
-        everything = StepPlan(allowed=tuple(call.name for call in request.tool_calls), must_call=False)
         settled = {
             call.id: result
             for call in request.tool_calls
             if (result := self._given_result(call, answers)) is not None
         }
+        # A tool may have been taken from the agent while the request was open.
+        runnable = tuple(call.name for call in request.tool_calls if call.name in tools or call.id in settled)
+        plan = StepPlan(allowed=runnable, must_call=False)
         while True:
             acted = Acted(self.state.blocks)
-            await act(self._run, self.state, everything, calls, self._doors, acted, settled)
-            verdict = self._decide(acted, finish="tool_calls")
+            try:
+                await act(self._run, self.state, plan, calls, self._doors, acted, settled)
+                verdict = self._decide(acted, finish="tool_calls")
+            except asyncio.CancelledError:
+                swallow_cancel()
+                note_rest(acted, calls, ToolResult(CANCELLED, succeeded=False))
+                verdict = Stop("cancelled")
+            if self._unsaved and verdict != Stop("cancelled"):
+                verdict = Continue()  # there is more to be said to the agent
             messages = self._keeper.answer_messages(
                 self.state, request, in_order(answers), answer.otid, acted, verdict
             )
@@ -206,12 +213,15 @@ class Turn:
             parts=answer.content if not isinstance(answer.content, str) else None,
         )
 
-    async def _ask(self, step: Step) -> StepSaved:
+    async def _ask(self, step: Step) -> StepSaved | None:
         """Leaves the calls of this step to whoever must answer them. Those that need nobody wait too."""
         assert step.reply is not None
         messages = self._keeper.request_messages(self.state, step, id_before(step.message_id))
         verdict = Stop("requires_approval")
-        await self._commit(step, self._unsaved, messages, Acted(self.state.blocks), verdict)
+        try:
+            await self._commit(step, self._unsaved, messages, Acted(self.state.blocks), verdict)
+        except RunCancelled:
+            return await self.cut_short(step)
         return StepSaved(step.id, messages)
 
     async def _act_and_save(self, step: Step, settled: Mapping[str, ToolResult]) -> StepSaved:
@@ -251,8 +261,9 @@ class Turn:
         acted: Acted,
         verdict: Continue | Stop,
     ) -> None:
-        """Raises StaleMemory and LeaseLost; then nothing was saved and nothing here has changed."""
+        """Raises StaleMemory, RunCancelled and LeaseLost; then nothing was saved or has changed here."""
         stop_reason = verdict.reason if isinstance(verdict, Stop) else None
+        later = () if step is not None else _after(self._unsaved, messages[-1].created_at)
         used = self._tools_used | {each.tool_id: None for each in acted.outcomes if each.tool_id}
         record = StepRecord(
             step=self._keeper.step_record(self.state, step, acted, stop_reason) if step else None,
@@ -264,10 +275,11 @@ class Turn:
             ttft_ns=self._ttft_ns,
             duration_ns=time.perf_counter_ns() - self._began_ns,
             replaces_window=self._forgets,
+            postponed=later,
         )
         self.state, was_cancelled = await unbroken(self._doors.checkpoint(self._run, self.state, record))
         self._forgets = False
-        self._unsaved = () if step is not None else self._unsaved
+        self._unsaved = later
         self._tools_used = used
         self._calls += records_of(acted)
         self._is_reminded = (
@@ -291,6 +303,15 @@ class Turn:
     @property
     def _is_native(self) -> bool:
         return self._profile.reply == "native"
+
+
+def _after(inputs: tuple[Message, ...], moment: datetime) -> tuple[Message, ...]:
+    """What is said to the agent once an answer has had its effect, and so stands behind it."""
+    stamped: list[Message] = []
+    for message in inputs:
+        moment = later_than(moment)
+        stamped.append(message.model_copy(update={"created_at": moment}))
+    return tuple(stamped)
 
 
 def _reason_of(error: ProviderError) -> StopReason:
