@@ -8,7 +8,7 @@ from remanence.accounts.repository import create_organization, create_user
 from remanence.core.actor import Actor
 from remanence.core.block import Block
 from remanence.core.llm import LLMConfig
-from remanence.db.tables import AgentRow, AgentTagRow, IdentitiesBlocksRow, IdentityRow
+from remanence.db.tables import AgentRow, AgentTagRow, IdentitiesBlocksRow, IdentityRow, ToolRow
 from remanence.kit.ids import AgentId, new_agent_id, new_id
 from remanence.memory.schemas import BlockCreate
 
@@ -38,6 +38,11 @@ def add_agent(connection: Connection, actor: Actor, *tags: str) -> AgentId:
 
 def delete_agent_softly(connection: Connection, agent_id: str) -> None:
     connection.execute(update(AgentRow).where(AgentRow.id == agent_id).values(is_deleted=True))
+
+
+def ask_by_default(connection: Connection, tool_id: str) -> None:
+    """From now on agents that get this tool must ask before they call it."""
+    connection.execute(update(ToolRow).where(ToolRow.id == tool_id).values(default_requires_approval=True))
 
 
 def add_identity(connection: Connection, actor: Actor, key: str, *block_ids: str) -> str:
