@@ -9,6 +9,7 @@ from tests.support.tenants import Tenant
 
 from remanence.core.tool import Tool
 from remanence.kit.ids import new_tool_id
+from remanence.kit.json import JsonObject
 from remanence.tools.repository import insert_tool
 
 MODEL = "openai/gpt-4o-mini"
@@ -22,7 +23,7 @@ def agent_with(tenant: Tenant, *labels: str) -> dict[str, Any]:
 
 def own_tool(tenant: Tenant, name: str, **fields: Any) -> str:
     """A tool of the organisation's own, put straight into the database."""
-    schema = {"name": name, "description": "", "parameters": {"type": "object", "properties": {}}}
+    schema: JsonObject = {"name": name, "parameters": {"type": "object", "properties": {}}}
     tool = Tool(
         id=new_tool_id(),
         organization_id=tenant.actor.organization_id,
