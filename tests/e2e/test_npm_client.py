@@ -1,0 +1,98 @@
+"""The same life cycle through the published npm client, run by node."""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from inline_snapshot import snapshot
+from tests.support.script import calls, says
+from tests.support.talks import Talk
+
+from remanence.kit import json
+
+_SOURCE = Path(__file__).parent / "npm"
+_CACHE = Path(__file__).parents[2] / ".npm-smoke"
+_FILES = ("package.json", "package-lock.json", ".npmrc", "smoke.mjs")
+
+
+@pytest.fixture(scope="session")
+def npm_folder() -> Path:
+    """The client installed as locked, once for as long as the lock stays the same."""
+    if shutil.which("node") is None or shutil.which("npm") is None:
+        pytest.skip("node and npm are not installed, so the npm client cannot be tried")
+    digest = hashlib.sha256((_SOURCE / "package-lock.json").read_bytes()).hexdigest()[:16]
+    folder = _CACHE / digest
+    folder.mkdir(parents=True, exist_ok=True)
+    with (_CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # other test processes want it too
+        for name in _FILES:
+            shutil.copyfile(_SOURCE / name, folder / name)
+        stamp = folder / "installed"
+        if not stamp.exists():
+            done = subprocess.run(["npm", "ci"], cwd=folder, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"npm ci failed:\n{done.stderr}"
+            stamp.touch()
+    return folder
+
+
+def test_the_life_of_an_agent_through_the_npm_client(talk: Talk, npm_folder: Path) -> None:
+    talk.model.script(
+        says("Hello Eve!"),
+        calls("memory_insert", label="human", new_string="Eve likes figs."),
+        says("It is noted."),
+    )
+    done = subprocess.run(
+        ["node", "smoke.mjs", talk.tenant.house.server.base_url, talk.tenant.actor.user_id],
+        cwd=npm_folder,
+        env={"PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.decode(done.stdout) == snapshot(
+        {
+            "health": "ok",
+            "created": {"name": "Smoke", "labels": ["human"], "tags": ["npm"]},
+            "listed": [True],
+            "bare": [],
+            "retrieved": ["npm"],
+            "updated": "A smoke test",
+            "blocks": ["city", "human"],
+            "edited": "Porto",
+            "block": "Porto",
+            "tools": ["conversation_search", "memory_insert", "memory_replace"],
+            "answer": ["Hello Eve!"],
+            "stop_reason": "end_turn",
+            "streamed": [
+                "ping",
+                "tool_call_message",
+                "tool_return_message",
+                "assistant_message",
+                "stop_reason",
+                "usage_statistics",
+            ],
+            "words": "It is noted.",
+            "human": """\
+Name: Eve
+Eve likes figs.\
+""",
+            "history": [
+                "system_message",
+                "user_message",
+                "assistant_message",
+                "user_message",
+                "tool_call_message",
+                "tool_return_message",
+                "assistant_message",
+            ],
+            "run": "completed",
+            "steps": 2,
+            "gone": ["NotFoundError", 404],
+        }
+    )
