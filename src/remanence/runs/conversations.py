@@ -1,6 +1,7 @@
-"""Routes that speak in a conversation, or in an agent's own history under the name `default`."""
+"""Routes that speak in a conversation, or in an agent's own history under the name `default`, and end it."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Response
@@ -12,6 +13,7 @@ from remanence.agents import repository as agents
 from remanence.agents.compiling import compile_for, recompile
 from remanence.agents.conversations import repository as conversations
 from remanence.agents.conversations import service as conversing
+from remanence.agents.conversations.endpoints import ConversationIdPath
 from remanence.agents.conversations.schemas import conversation_body
 from remanence.core.actor import Actor
 from remanence.core.conversation import Conversation
@@ -19,7 +21,7 @@ from remanence.core.page import Page
 from remanence.db.database import Database
 from remanence.edge.parameters import page_parameters
 from remanence.edge.responses import JsonBytes
-from remanence.errors import BadArgument, NotFound
+from remanence.errors import BadArgument, Conflict, NotFound
 from remanence.kit.ids import id_pattern
 from remanence.messages import repository as messages
 from remanence.messages.schemas import Body, keep_types
@@ -104,6 +106,14 @@ def router(db: Database, service: RunService, speaker: Speaker) -> APIRouter:
         run_id = await db.read(_find_run, actor, address.lane, body.run_id, body.otid)
         return await speaker.resume(actor, run_id, body)
 
+    @routes.delete("/conversations/{conversation_id}")
+    async def delete_conversation(actor: ActingUser, conversation_id: ConversationIdPath) -> JsonBytes:
+        address = await find(actor, conversation_id, None)
+        with suppress(Conflict):  # nothing is running
+            await service.cancel(actor, address.lane, None)
+        await db.write(conversing.delete_conversation, actor, conversation_id)
+        return JsonBytes(None)
+
     @routes.post("/conversations/{conversation_id}/cancel")
     async def cancel(
         actor: ActingUser, conversation_id: LanePath, agent_id: AgentQueryRef = None
@@ -158,6 +168,8 @@ def _told(address: Address, *, is_patient: bool) -> Address:
 
 def _find_run(connection: Connection, actor: Actor, lane: str, run_id: str | None, otid: str | None) -> str:
     if run_id is not None:
+        if repository.get_run(connection, actor, run_id).lane != lane:
+            raise NotFound(f"Run {run_id} belongs to another conversation.")
         return run_id
     if otid is not None:
         found = repository.find_by_otid(connection, lane, otid)

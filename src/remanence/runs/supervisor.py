@@ -230,7 +230,11 @@ class Supervisor:
                 continue
             if found.is_background and self.revive is not None:
                 log.info("carrying on run %s, whose process is gone", found.id)
-                await self.revive(found)
+                try:
+                    await self.revive(found)
+                except (AppError, ValueError) as error:  # its agent or conversation was deleted, say
+                    log.warning("ending run %s, which cannot be carried on: %s", found.id, error)
+                    await self._db.write(repository.end_dead_run, found.id)
             else:
                 log.info("ending run %s, whose process is gone", found.id)
                 await self._db.write(repository.end_dead_run, found.id)

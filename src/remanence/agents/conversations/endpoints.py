@@ -1,4 +1,4 @@
-"""Routes of conversations, save those that speak (`runs/conversations.py`)."""
+"""Routes of conversations, save those that start or stop runs (`runs/conversations.py`)."""
 
 from typing import Annotated, Any
 
@@ -76,10 +76,5 @@ def router(db: Database, catalogue: Catalogue) -> APIRouter:
             await catalogue.resolve_llm(body.model)
         changed = await db.write(service.update_conversation, actor, conversation_id, body)
         return JsonBytes(conversation_body(changed))
-
-    @routes.delete("/conversations/{conversation_id}")
-    async def delete_conversation(actor: ActingUser, conversation_id: ConversationIdPath) -> JsonBytes:
-        await db.write(service.delete_conversation, actor, conversation_id)
-        return JsonBytes(None)
 
     return routes
