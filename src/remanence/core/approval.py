@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from remanence.core.message import Approval, Message, ToolCall, ToolReturn
+from remanence.core.message import Approval, Message, ReturnPart, TextPart, ToolCall, ToolReturn
 from remanence.errors import BadArgument
 
 _RETRY_REACH = 10
@@ -69,6 +69,22 @@ def is_given_already(history: Sequence[Message], answer: Answer) -> bool:
 
 def _is_meant(request: Message, id: str) -> bool:
     return id == request.id or any(id == call.id for call in gated(request.tool_calls))
+
+
+def cut_result(content: str | tuple[ReturnPart, ...], limit_chars: int) -> str | tuple[ReturnPart, ...]:
+    """What a client's result may take of the window; images are not counted."""
+    if isinstance(content, str):
+        excess = len(content) - limit_chars
+        note = f"\n[The rest, {excess} characters, was cut off.]"
+        return content if excess <= 0 else content[:limit_chars] + note
+    parts: list[ReturnPart] = []
+    for part in content:
+        if isinstance(part, TextPart):
+            text = cut_result(part.text, limit_chars)
+            limit_chars = max(0, limit_chars - len(part.text))
+            part = part.model_copy(update={"text": text})
+        parts.append(part)
+    return tuple(parts)
 
 
 def in_order(items: Mapping[str, Approval | ToolReturn]) -> tuple[Approval | ToolReturn, ...]:

@@ -11,6 +11,7 @@ from remanence.core.approval import (
     CANCELLED,
     DENIED,
     Answer,
+    cut_result,
     in_order,
     is_given_already,
     match_answer,
@@ -202,15 +203,13 @@ class Turn:
         if answer is None:
             return None
         limit = max(_MIN_CLIENT_CHARS, int(0.8 * self.state.agent.llm_config.context_window))
-        text = answer.content if isinstance(answer.content, str) else ""
-        if len(text) > limit:
-            text = f"{text[:limit]}\n[The rest, {len(text) - limit} characters, was cut off.]"
+        content = cut_result(answer.content, limit)
         return ToolResult(
-            text,
+            content if isinstance(content, str) else "",
             answer.status == "success",
             stdout=answer.stdout,
             stderr=answer.stderr,
-            parts=answer.content if not isinstance(answer.content, str) else None,
+            parts=content if not isinstance(content, str) else None,
         )
 
     async def _ask(self, step: Step) -> StepSaved | None:
