@@ -206,9 +206,17 @@ def find_terms(terms: Sequence[Term], text: str) -> list[Match]:
     matches: list[Match] = []
     for number, term in enumerate(terms):
         first, *others = term.pieces
-        spans = _row_spans(term, view) if others else _word_spans(first, view)
-        matches += [Match(start, end, number) for start, end in spans]
+        if _beginning(first) in view:
+            spans = _row_spans(term, view) if others else _word_spans(first, view)
+            matches += [Match(start, end, number) for start, end in spans]
     return sorted(matches, key=lambda match: (match.start, match.term))
+
+
+@lru_cache(maxsize=1_000)
+def _beginning(word: str) -> str:
+    """What every form of a word begins with: its root, save that a last y shows as i."""
+    found = word if is_unspaced(word) else root(word)
+    return found[:-1] if found[-1] == "i" and len(found) > 1 else found
 
 
 def _word_spans(word: str, view: str) -> Iterator[tuple[int, int]]:
@@ -216,10 +224,9 @@ def _word_spans(word: str, view: str) -> Iterator[tuple[int, int]]:
         yield from ((place, place + len(word)) for place in _places(view, word))
         return
     wanted = root(word)
-    # Every form of a word begins with its root, save that a last y shows as i.
-    for place in _places(view, wanted[:-1] if wanted[-1] == "i" else wanted):
-        is_beginning = place == 0 or view[place - 1] == " " or is_unspaced(view[place - 1])
-        piece = _PIECE.match(view, place) if is_beginning else None
+    for place in _places(view, _beginning(word)):
+        is_first = place == 0 or view[place - 1] == " " or is_unspaced(view[place - 1])
+        piece = _PIECE.match(view, place) if is_first else None
         if piece is not None and root(piece.group()) == wanted:
             yield place, piece.end()
 

@@ -60,7 +60,7 @@ def _find_terms(connection: Connection, query: SearchQuery, sought: TextQuery, l
         return []
     # More than are shown, because their texts have yet to speak. The index may also name some that are gone
     # or lack the quoted words in a row; if too few remain, more are fetched.
-    count = 4 * query.limit + 30 + len(query.exclude_ids)
+    count = 3 * query.limit + 20 + len(query.exclude_ids)
     while True:
         found = look_up(connection, sought, query, count)
         wanted = [id for id in found.masks if id not in query.exclude_ids]

@@ -12,7 +12,7 @@ from remanence.db.tables import AgentRow, MessageRow
 from remanence.search.ports import Document, SearchQuery
 
 _STORED_ROLES = {"user": ("user",), "assistant": ("assistant", "approval"), "tool": ("tool",)}
-_PAGE = 100
+_LATER_PAGES = 200
 _MAX_PAGES = 20
 """Of the newest messages, when most of them say nothing."""
 
@@ -84,18 +84,20 @@ def list_newest(connection: Connection, query: SearchQuery) -> list[Document]:
     """The newest that pass the filters; those that say nothing are passed over."""
     found: list[Document] = []
     before: tuple[datetime, str] | None = None
+    size = 2 * query.limit + 10
     for _ in range(_MAX_PAGES):
         statement = _visible(query).where(*_dates(query))
         if before is not None:
             earlier = and_(MessageRow.created_at == before[0], MessageRow.id < before[1])
             statement = statement.where(or_(MessageRow.created_at < before[0], earlier))
         rows = connection.execute(
-            statement.order_by(MessageRow.created_at.desc(), MessageRow.id.desc()).limit(_PAGE)
+            statement.order_by(MessageRow.created_at.desc(), MessageRow.id.desc()).limit(size)
         ).all()
         found += [each for each in _documents(rows) if each.id not in query.exclude_ids]
-        if len(rows) < _PAGE or len(found) >= query.limit:
+        if len(rows) < size or len(found) >= query.limit:
             break
         before = (rows[-1].created_at, rows[-1].id)
+        size = _LATER_PAGES
     return found[: query.limit]
 
 

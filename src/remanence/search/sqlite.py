@@ -35,12 +35,17 @@ _ADD_WORDS = "INSERT INTO search_words (rowid, words) VALUES (?, ?)"
 _REMOVE_WORDS = "INSERT INTO search_words (search_words, rowid, words) VALUES ('delete', ?, ?)"
 _KEYS = "SELECT key, id FROM search_documents WHERE id IN ({marks})"
 _IDS = "SELECT key, id FROM search_documents WHERE key IN (SELECT value FROM json_each(?))"
+# The keys come as one JSON text: thousands of rows would cost more to fetch than to find.
 _MATCHES = """
-SELECT rowid FROM search_words WHERE search_words MATCH ? ORDER BY rowid DESC LIMIT ?
+SELECT json_group_array(rowid) FROM (
+  SELECT rowid FROM search_words WHERE search_words MATCH ? ORDER BY rowid DESC LIMIT ?
+)
 """
 _FILTERED_MATCHES = """
-SELECT f.rowid FROM search_words AS f CROSS JOIN search_documents AS d ON d.key = f.rowid
-WHERE f.search_words MATCH ? AND {filters} ORDER BY f.rowid DESC LIMIT ?
+SELECT json_group_array(rowid) FROM (
+  SELECT f.rowid FROM search_words AS f CROSS JOIN search_documents AS d ON d.key = f.rowid
+  WHERE f.search_words MATCH ? AND {filters} ORDER BY f.rowid DESC LIMIT ?
+)
 """
 
 
@@ -93,8 +98,8 @@ def _look_up(connection: Connection, sought: TextQuery, query: SearchQuery, coun
 
     def matches(words: list[str]) -> list[int]:
         expression = " AND ".join([scope, *words])
-        rows = connection.exec_driver_sql(statement, (expression, *values, max(count, MAX_MATCHES)))
-        return list(rows.scalars())
+        found = connection.exec_driver_sql(statement, (expression, *values, max(count, MAX_MATCHES)))
+        return json.decode(found.scalar_one())
 
     scope = _scope(query)
     required = [_sought(word) for term in sought.required for word in term.words]
