@@ -40,10 +40,47 @@ def test_a_time_counts_to_the_end_of_its_minute() -> None:
     assert asked.end == datetime(2026, 3, 2, 17, 0, 59, 999999, tzinfo=UTC)
 
 
+def test_a_moment_copied_from_an_answer_is_understood_and_included() -> None:
+    shown = json.loads(render_hits([hit("I like figs")], timezone="Europe/Berlin", now=NOW))["results"][0]
+    asked = parse_conversation_search(
+        {"start_date": shown["timestamp"], "end_date": shown["timestamp"]}, "Asia/Tokyo"
+    )
+    assert asked.start == NOW - timedelta(days=1)
+    assert asked.end is not None
+    assert asked.end > NOW - timedelta(days=1)
+    assert parse_conversation_search({"end_date": "2026-03-02 05:30:10 PM"}, "UTC").end == datetime(
+        2026, 3, 2, 17, 30, 10, 999999, tzinfo=UTC
+    )
+
+
 @pytest.mark.parametrize(
-    "args", [{"start_date": "last week"}, {"start_date": "2026-03-02", "end_date": "2026-03-01"}]
+    ("text", "moment"),
+    [
+        ("2026-03-02", datetime(2026, 3, 2, tzinfo=UTC)),
+        ("2026-03-02 09:15", datetime(2026, 3, 2, 9, 15, tzinfo=UTC)),
+        ("2026-03-02T09:15:30Z", datetime(2026, 3, 2, 9, 15, 30, tzinfo=UTC)),
+        ("2026-03-02T09:15:30.5+02:00", datetime(2026, 3, 2, 7, 15, 30, 500000, tzinfo=UTC)),
+        (" 2026-03-02 ", datetime(2026, 3, 2, tzinfo=UTC)),
+        ("", None),
+        (None, None),
+    ],
 )
-def test_dates_that_make_no_sense_are_explained(args: dict[str, str]) -> None:
+def test_dates_may_be_written_in_several_ways(text: str | None, moment: datetime | None) -> None:
+    assert parse_conversation_search({"start_date": text}, "UTC").start == moment
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"start_date": "last week"},
+        {"start_date": "2026-02-30"},
+        {"start_date": "0001-01-01T00:00+09:00"},
+        {"end_date": "9999-12-31T23:59-05:00"},
+        {"end_date": 12},
+        {"start_date": "2026-03-02", "end_date": "2026-03-01"},
+    ],
+)
+def test_dates_that_make_no_sense_are_explained(args: dict[str, object]) -> None:
     with pytest.raises(ToolFailure, match="date"):
         parse_conversation_search(args, "UTC")
 
@@ -51,6 +88,18 @@ def test_dates_that_make_no_sense_are_explained(args: dict[str, str]) -> None:
 def test_people_and_the_agent_are_searched_unless_roles_are_named() -> None:
     assert parse_conversation_search({}, "UTC").roles == ("user", "assistant")
     assert parse_conversation_search({"roles": ["tool"]}, "UTC").roles == ("tool",)
+    assert parse_conversation_search({"roles": []}, "UTC").roles == ("user", "assistant")
+    assert parse_conversation_search({"roles": "User"}, "UTC").roles == ("user",)
+    with pytest.raises(ToolFailure, match="wizard"):
+        parse_conversation_search({"roles": ["user", "wizard"]}, "UTC")
+
+
+@pytest.mark.parametrize(
+    ("limit", "taken"),
+    [(None, 5), (7, 7), ("7", 7), (7.0, 7), (0, 1), (-3, 1), (10**9, 50), ("many", 5), (1e400, 5)],
+)
+def test_any_limit_is_taken_as_it_can_be(limit: object, taken: int) -> None:
+    assert parse_conversation_search({"limit": limit}, "UTC").limit == taken
 
 
 def test_an_answer_says_when_who_and_how_well_it_fits() -> None:
@@ -72,7 +121,9 @@ def test_an_answer_says_when_who_and_how_well_it_fits() -> None:
 def test_the_same_words_are_shown_once_and_long_answers_end() -> None:
     assert len(json.loads(render_hits([hit("same"), hit("same")], timezone="UTC", now=NOW))["results"]) == 1
     long = [hit("x" * 5000 + str(n)) for n in range(9)]
-    assert len(json.loads(render_hits(long, timezone="UTC", now=NOW))["results"]) < 5
+    answer = json.loads(render_hits(long, timezone="UTC", now=NOW))
+    assert len(answer["results"]) == 2
+    assert answer["message"].startswith("Found 2 messages. 7 more")
 
 
 def test_finding_nothing_gives_advice() -> None:

@@ -1,8 +1,9 @@
 """The conversation search tool, its pure half: what the model asks for, and how it is answered."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 
 from remanence.kit import json
 from remanence.kit.clock import local_text, zone_of
@@ -13,6 +14,7 @@ from remanence.tools.builtin.outcome import ToolFailure
 DEFAULT_LIMIT = 5
 MAX_LIMIT = 50
 _DEFAULT_ROLES = ("user", "assistant")
+_ROLES = ("user", "assistant", "tool")
 _MAX_CHARS = 12_000
 """Of the whole answer: a search must not push out of view what it was made for."""
 
@@ -27,19 +29,35 @@ class Asked:
 
 
 def parse_conversation_search(args: JsonObject, timezone: str) -> Asked:
-    """Raises ToolFailure for a date that is none, or dates the wrong way round."""
+    """Raises ToolFailure for what cannot be meant: no date, dates the wrong way round, roles of nobody."""
     start = _moment(args.get("start_date"), timezone, "start_date", is_end=False)
     end = _moment(args.get("end_date"), timezone, "end_date", is_end=True)
     if start is not None and end is not None and start > end:
         raise ToolFailure("start_date lies after end_date; swap them.")
-    limit = args.get("limit")
     return Asked(
         text=str(args.get("query") or ""),
-        roles=tuple(args.get("roles") or _DEFAULT_ROLES),
-        limit=max(1, min(int(limit), MAX_LIMIT)) if limit is not None else DEFAULT_LIMIT,
+        roles=_roles(args.get("roles")),
+        limit=_limit(args.get("limit")),
         start=start,
         end=end,
     )
+
+
+def _roles(value: object) -> tuple[str, ...]:
+    given = [value] if isinstance(value, str) else value
+    if not isinstance(given, list) or not given:
+        return _DEFAULT_ROLES
+    roles = tuple(dict.fromkeys(str(role).strip().lower() for role in given))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - JSON
+    if unknown := [role for role in roles if role not in _ROLES]:
+        raise ToolFailure(f'roles can be "user", "assistant" and "tool"; "{unknown[0]}" is none of them.')
+    return roles
+
+
+def _limit(value: object) -> int:
+    try:
+        return max(1, min(int(float(str(value))), MAX_LIMIT))
+    except (ValueError, OverflowError):
+        return DEFAULT_LIMIT
 
 
 def render_hits(hits: Sequence[Hit], *, timezone: str, now: datetime) -> str:
@@ -50,11 +68,14 @@ def render_hits(hits: Sequence[Hit], *, timezone: str, now: datetime) -> str:
         )
     results: list[JsonObject] = []
     seen: set[tuple[str | None, str]] = set()
-    used = 0
+    used = left_out = 0
     for rank, hit in enumerate(hits, 1):
         said = (hit.document.role, hit.snippet)
+        if said in seen:
+            continue
         used += len(hit.snippet)
-        if said in seen or (results and used > _MAX_CHARS):
+        if results and used > _MAX_CHARS:
+            left_out += 1
             continue
         seen.add(said)
         entry: JsonObject = {
@@ -68,7 +89,8 @@ def render_hits(hits: Sequence[Hit], *, timezone: str, now: datetime) -> str:
         entry["relevance"] = {"rank": rank, "score": round(hit.score, 3)}
         results.append(entry)
     noun = "message" if len(results) == 1 else "messages"
-    return json.readable({"message": f"Found {len(results)} {noun}.", "results": results})
+    rest = f" {left_out} more would be too long to show; narrow the search to see them." if left_out else ""
+    return json.readable({"message": f"Found {len(results)} {noun}.{rest}", "results": results})
 
 
 def time_ago(span: timedelta) -> str:
@@ -86,19 +108,40 @@ def time_ago(span: timedelta) -> str:
     return "just now"
 
 
+_SHOWN = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [AP]M)(?: ?[A-Z]*([+-]\d{4}))?", re.IGNORECASE)
+"""A moment as prompts and answers show it (`kit/clock.py`): models copy them."""
+
+
 def _moment(value: object, timezone: str, name: str, *, is_end: bool) -> datetime | None:
     """A date alone means the whole day; a time without a zone is the agent's own."""
-    if value is None or value == "":
+    text = str(value or "").strip()
+    if not text:
         return None
-    text = str(value).strip()
     try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
+        moment = _parse(text)
+        if is_end:
+            moment = _last_moment(moment, is_day=len(text) <= len("2026-03-15"))
+        moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=zone_of(timezone))
+        moment.astimezone(UTC)  # at the edges of the calendar there may be no such moment
+    except (ValueError, OverflowError):
         raise ToolFailure(
-            f'{name} must be a date like "2026-03-15" or a time like "2026-03-15T14:30", not "{text}".'
+            f'{name} must be a date like "2026-03-15" or a time like "2026-03-15T14:30", not "{text[:100]}".'
         ) from None
-    if len(text) <= len("2026-03-15") and is_end:
-        moment = datetime.combine(moment.date(), time.max)
-    elif is_end and moment.second == 0 and moment.microsecond == 0:
-        moment += timedelta(seconds=59, microseconds=999_999)  # a minute is meant to its end
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=zone_of(timezone))
+    return moment
+
+
+def _parse(text: str) -> datetime:
+    if (shown := _SHOWN.fullmatch(text)) is not None:
+        # Without an offset the caller adds the agent's zone.
+        naive = datetime.strptime(shown[1], "%Y-%m-%d %I:%M:%S %p")  # noqa: DTZ007
+        return naive if shown[2] is None else naive.replace(tzinfo=datetime.strptime(shown[2], "%z").tzinfo)
+    return datetime.fromisoformat(text)
+
+
+def _last_moment(moment: datetime, *, is_day: bool) -> datetime:
+    """Days, minutes and seconds are meant to their end: messages are shown to the second only."""
+    if is_day:
+        return datetime.combine(moment.date(), time.max)
+    if moment.microsecond:
+        return moment
+    return moment + timedelta(seconds=0 if moment.second else 59, microseconds=999_999)
