@@ -1,0 +1,128 @@
+"""Organisations see nothing of each other: every route is tried with the ids of another one."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.support.operations import Operation, read_operations
+from tests.support.script import says
+from tests.support.talks import Talk
+from tests.support.tenants import SharedHouse, Tenant
+
+from remanence.kit.json import JsonObject
+
+BODIES: dict[str, JsonObject] = {
+    "/v1/agents/{agent_id}": {"name": "stolen"},
+    "/v1/blocks/{block_id}": {"value": "stolen"},
+    "/v1/agents/{agent_id}/core-memory/blocks/{block_label}": {"value": "stolen"},
+    "/v1/agents/{agent_id}/tools/approval/{tool_name}": {"requires_approval": True},
+    "/v1/agents/{agent_id}/messages/{message_id}": {"content": "stolen"},
+    "/v1/conversations/{conversation_id}": {"summary": "stolen"},
+}
+"""Bodies that would do something; other routes that take one get `SAID`."""
+SAID: JsonObject = {"input": "Hello?"}
+
+NEVER = {"PATCH /v1/agents/{agent_id}/messages/{message_id}"}
+"""Refused to everyone, whatever the ids."""
+
+
+@pytest.fixture
+def stranger(house: SharedHouse) -> Iterator[Tenant]:
+    newcomer = house.new_tenant()
+    yield newcomer
+    newcomer.close()
+
+
+def belongings(talk: Talk) -> dict[str, str]:
+    """One of each thing that can be named in an address, all of one organisation."""
+    agent = talk.agent()
+    answer = talk.say(agent, "Hello", says("Hi."))
+    run = talk.run_of(answer)
+    message = answer["messages"][0]
+    conversation = talk.ask("POST", "/v1/conversations/", params={"agent_id": agent["id"]}, json={})
+    return {
+        "agent_id": agent["id"],
+        "block_id": agent["blocks"][0]["id"],
+        "block_label": agent["blocks"][0]["label"],
+        "tool_id": agent["tools"][0]["id"],
+        "tool_name": agent["tools"][0]["name"],
+        "message_id": message["id"],
+        "step_id": message["step_id"],
+        "run_id": run["id"],
+        "conversation_id": conversation["id"],
+    }
+
+
+def everything(tenant: Tenant, mine: dict[str, str]) -> list[Any]:
+    """All that the owner can see; equal before and after if nothing was touched."""
+    root = f"/v1/agents/{mine['agent_id']}"
+    paths = [root, f"{root}/messages", f"{root}/tools", f"{root}/core-memory/blocks", "/v1/blocks/"]
+    paths += ["/v1/agents/", "/v1/runs/", "/v1/steps/", "/v1/conversations/", "/v1/messages/", "/v1/tags/"]
+    paths += [f"/v1/runs/{mine['run_id']}", f"/v1/steps/{mine['step_id']}"]
+    return [tenant.http.get(path).json() for path in paths]
+
+
+def trespass(stranger: Tenant, operation: Operation, ids: dict[str, str]) -> int:
+    body = None if operation.fields is None else BODIES.get(operation.path, SAID)
+    answer = stranger.http.request(operation.method, operation.path.format(**ids), json=body)
+    return answer.status_code
+
+
+@pytest.mark.promise("doors.organisations")
+def test_no_route_finds_what_belongs_to_another_organisation(talk: Talk, stranger: Tenant) -> None:
+    theirs = belongings(talk)
+    before = everything(talk.tenant, theirs)
+    for operation in read_operations(talk.http):
+        names = set(operation.names("path")) - {"block_label", "tool_name"}
+        if not names or str(operation) in NEVER:
+            continue
+        assert trespass(stranger, operation, theirs) == 404, operation
+    assert everything(talk.tenant, theirs) == before
+
+
+@pytest.mark.promise("doors.organisations")
+def test_what_is_ones_own_cannot_be_joined_to_what_is_not(talk: Talk, stranger: Tenant) -> None:
+    theirs = belongings(talk)
+    before = everything(talk.tenant, theirs)
+    own = stranger.agent(memory_blocks=[{"label": "mine", "value": "x"}])
+    mine = theirs | {"agent_id": own["id"]}
+    for operation in read_operations(talk.http):
+        names = operation.names("path")
+        if "agent_id" in names and {"block_id", "tool_id"} & set(names):
+            assert trespass(stranger, operation, mine) == 404, operation
+    for field, their, status in (
+        ("block_ids", "block_id", 404),
+        ("tool_ids", "tool_id", 400),
+        ("message_ids", "message_id", 400),
+    ):
+        given = {field: [theirs[their]]}
+        assert stranger.http.patch(f"/v1/agents/{own['id']}", json=given).status_code == status, field
+        if field != "message_ids":
+            created = stranger.http.post("/v1/agents/", json={"model": "openai/gpt-4o-mini"} | given)
+            assert created.status_code == status, field
+    assert stranger.state(own["id"]) == own
+    assert everything(talk.tenant, theirs) == before
+
+
+@pytest.mark.promise("doors.organisations")
+def test_lists_counts_and_cursors_do_not_tell_of_another_organisation(talk: Talk, stranger: Tenant) -> None:
+    theirs = belongings(talk)
+    talk.tenant.block("shared", tags=["secret-tag"])
+    for path in ("agents", "blocks", "runs", "steps", "conversations", "messages", "tags"):
+        assert stranger.http.get(f"/v1/{path}/").json() == [], path
+    assert stranger.http.get("/v1/agents/count").json() == stranger.http.get("/v1/blocks/count").json() == 0
+    for path, cursor in (
+        ("agents/", "agent_id"),
+        ("blocks/", "block_id"),
+        ("tools/", "tool_id"),
+        ("messages/", "message_id"),
+        ("runs/", "run_id"),
+        ("steps/", "step_id"),
+    ):
+        answer = stranger.http.get(f"/v1/{path}", params={"after": theirs[cursor]})
+        assert answer.status_code == 404, path
+    own = {tool["id"] for tool in stranger.http.get("/v1/tools/").json()}
+    assert theirs["tool_id"] not in own
+    for path in ("runs/", "steps/", "conversations/"):
+        answer = stranger.http.get(f"/v1/{path}", params={"agent_id": theirs["agent_id"]})
+        assert answer.status_code == 404 or answer.json() == [], path
