@@ -34,6 +34,10 @@ class Tenant:
         self.http.close()
         self.sdk.close()
 
+    def elsewhere(self) -> httpx.Client:
+        """This user at the other server of the house; to be closed."""
+        return self.house.plain(self.house.replica.base_url, user_id=self.actor.user_id)
+
     def agent(self, **given: Any) -> dict[str, Any]:
         """A new agent as the plain client sees it: with all its relations."""
         response = self.http.post("/v1/agents/", json={"model": "openai/gpt-4o-mini"} | given)
@@ -64,6 +68,8 @@ class SharedHouse:
 
     def __init__(self, database_url: str, folder: Path, **settings: Any) -> None:
         self.server = RunningServer(database_url, folder, **settings)
+        self._settings = settings
+        self._replica: RunningServer | None = None
         self.folder = folder
         self._loop = asyncio.Runner()
         self._db = open_database(database_url)
@@ -75,7 +81,16 @@ class SharedHouse:
     def __exit__(self, *_: object) -> None:
         self._loop.run(self._db.close())
         self._loop.close()
+        if self._replica is not None:
+            self._replica.stop()
         self.server.stop()
+
+    @property
+    def replica(self) -> RunningServer:
+        """A second server on the same database, started when it is first asked for."""
+        if self._replica is None:
+            self._replica = RunningServer(self.server.database_url, self.folder, **self._settings).start()
+        return self._replica
 
     def read(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Runs a function on the database that the server uses."""
@@ -97,9 +112,9 @@ class SharedHouse:
             http_client=httpx.Client(verify=False),
         )
 
-    def plain(self, **headers: str) -> httpx.Client:
+    def plain(self, base_url: str | None = None, **headers: str) -> httpx.Client:
         return httpx.Client(
-            base_url=self.server.base_url,
+            base_url=base_url or self.server.base_url,
             headers={"user-agent": PLAIN_CLIENT} | headers,
             timeout=20,
             verify=False,
