@@ -97,6 +97,7 @@ class LocalModels:
             )
         self._adapter = LocalAdapter(self.get_engine)
         self._preparing: asyncio.Task[None] | None = None
+        self._told: ModelUnavailable | None = None
 
     @property
     def name(self) -> str:
@@ -166,9 +167,13 @@ class LocalModels:
         except ModelUnavailable as error:
             if keeper is self._small or find_small_weights() is None:
                 raise
-            log.warning(
-                "%s. Its place is taken by %s, which answers fast and badly", error.message, SMALL_MODEL.name
-            )
+            if error is not self._told:  # once for each failure, not for each message
+                self._told = error
+                log.warning(
+                    "%s. Its place is taken by %s, which answers fast and badly",
+                    error.message,
+                    SMALL_MODEL.name,
+                )
             return self._small
         return keeper
 

@@ -8,6 +8,7 @@ outlives the server.
 
 import json
 import os
+import signal
 import sys
 from typing import Any
 
@@ -43,14 +44,19 @@ def load(order: dict[str, Any]) -> Any:
 
 
 def main() -> None:
+    # Ctrl-C in a terminal reaches all processes in it; the server decides when this one ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Whatever a library prints goes to stderr, so that the one line on stdout is ours.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
     order = json.loads(sys.stdin.readline())
     try:
         server = load(order)
         answer = {"address": server.listening_address}
     except Exception as error:
         answer = {"error": f"{type(error).__name__}: {error}"}
-    sys.stdout.write(json.dumps(answer) + "\n")
-    sys.stdout.flush()
+    answers.write(json.dumps(answer) + "\n")
+    answers.flush()
     if "address" in answer:
         sys.stdin.read()
     # Not a tidy exit: tearing the model down takes seconds, and the system frees it all the same.
