@@ -289,6 +289,21 @@ def message(agent_id: AgentId, **fields: Any) -> Message:
     return Message(id=new_message_id(), agent_id=agent_id, created_at=utc_now(), **fields)
 
 
+CHAT = ("Hello!", "What can you do for me?", "Tell me something about cats.", "And about dogs?", "Thanks!")
+
+
+async def measure_speed(models: LocalModels, handle: str) -> None:
+    """Fresh agents with the default memory and tools: seconds until the first word of each answer."""
+    for _ in range(3):
+        play = await play_task(models, handle, Task("chat", CHAT, lambda play: True))
+        print(
+            "first words after",
+            " ".join(f"{each:.2f}" for each in play.first_word_s),
+            "s; tokens",
+            *play.usages,
+        )
+
+
 async def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -296,6 +311,7 @@ async def main() -> None:
     parser.add_argument("model", choices=["standard", "small"])
     parser.add_argument("--dir", type=Path, default=Path("~/.remanence"), help="the data folder")
     parser.add_argument("--held-out", action="store_true", help="the tasks that the prompt was not made with")
+    parser.add_argument("--speed", action="store_true", help="only the time to the first words")
     parser.add_argument("--only", default="", help="tasks whose name contains this")
     options = parser.parse_args()
     models = LocalModels(options.dir.expanduser() / "models", which=options.model)
@@ -303,6 +319,10 @@ async def main() -> None:
     started = time.perf_counter()
     await models.prepare(handle)
     print(f"{handle} loaded and warm after {time.perf_counter() - started:.1f} s")
+    if options.speed:
+        await measure_speed(models, handle)
+        await models.close()
+        return
     passed = 0
     tasks = [task for task in (HELD_OUT if options.held_out else TASKS) if options.only in task.name]
     for task in tasks:

@@ -87,7 +87,7 @@ async def ask(engine: Engine, ask: Ask) -> tuple[str, Outcome]:
 
 
 async def test_text_streams_and_usage_is_counted(adapter: LocalAdapter) -> None:
-    batches = await collect(adapter, plain())
+    batches = await collect(adapter, plain("Tell me a long story about the sea."))
     deltas = [delta for batch in batches for delta in batch]
     assert len(batches) > 3
     assert all(isinstance(delta, TextDelta) for delta in deltas[:-1])
