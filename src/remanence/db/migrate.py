@@ -5,7 +5,6 @@ Alembic takes half a second to import, so it is loaded only when there is someth
 
 import asyncio
 import logging
-import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -66,7 +65,8 @@ def _alembic(connection: Connection, direction: str, revision: str) -> None:
 def _migrate_sqlite(url: str) -> bool:
     path = Path(make_url(url).database or "")
     path.parent.mkdir(parents=True, exist_ok=True)
-    engine = create_engine(url, connect_args={"timeout": 60})
+    # The driver would commit each change of the schema by itself, and half a migration cannot be run again.
+    engine = create_engine(url, connect_args={"timeout": 60, "isolation_level": None})
     try:
         with _file_lock(path.with_name(path.name + ".migrate-lock")), engine.connect() as connection:
             current = current_revision(connection)
@@ -80,6 +80,7 @@ def _migrate_sqlite(url: str) -> bool:
             connection.exec_driver_sql("PRAGMA foreign_keys=OFF")  # tables are rebuilt to be altered
             connection.commit()
             with connection.begin():
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
                 upgrade(connection)
             return True
     finally:
@@ -88,9 +89,9 @@ def _migrate_sqlite(url: str) -> bool:
 
 def _copy_aside(connection: Connection, path: Path, revision: str) -> None:
     copy = path.with_name(f"{path.name}.{revision}.{utc_now():%Y%m%d-%H%M%S}.backup")
-    connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-    connection.rollback()
-    shutil.copy2(path, copy)
+    # The database's own way to copy itself, with what other processes still keep in the journal.
+    connection.exec_driver_sql("VACUUM INTO ?", (str(copy),))
+    connection.commit()
     log.info("copied the database aside to %s before migrating", copy)
 
 

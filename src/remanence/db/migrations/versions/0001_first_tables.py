@@ -639,6 +639,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("agent_id", "tool_id", name=op.f("pk_tools_agents")),
         sa.UniqueConstraint("agent_id", "tool_id", name="unique_agent_tool"),
     )
+    if op.get_bind().dialect.name == "postgresql":
+        # It leaves out a constraint that says what the primary key of the same statement says.
+        op.create_unique_constraint("unique_agent_tool", "tools_agents", ["agent_id", "tool_id"])
     op.create_index("ix_tools_agents_tool_id", "tools_agents", ["tool_id"], unique=False)
     op.create_table(
         "context_messages",
