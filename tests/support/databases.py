@@ -29,6 +29,10 @@ class Databases(Protocol):
         """The URL of a migrated, empty database of its own."""
         ...
 
+    def empty(self) -> str:
+        """One that was never migrated."""
+        ...
+
 
 class SqliteDatabases:
     def __init__(self, folder: Path) -> None:
@@ -40,6 +44,9 @@ class SqliteDatabases:
         path = self._folder / f"{uuid4().hex}.db"
         shutil.copy2(self._template, path)
         return f"sqlite:///{path}"
+
+    def empty(self) -> str:
+        return f"sqlite:///{self._folder / uuid4().hex}.db"
 
 
 class PostgresDatabases:
@@ -75,7 +82,6 @@ class PostgresDatabases:
         return self._at(self._create(self._template))
 
     def empty(self) -> str:
-        """One that was never migrated."""
         return self._at(self._create(None))
 
     def close(self) -> None:
