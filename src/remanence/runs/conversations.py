@@ -1,7 +1,8 @@
-"""Routes that speak in a conversation, or in an agent's own history under the name `default`, and end it."""
+"""Routes that speak in a conversation, or in an agent's own history under the name `default`, and mend it."""
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Response
@@ -19,21 +20,22 @@ from remanence.core.actor import Actor
 from remanence.core.conversation import Conversation
 from remanence.core.page import Page
 from remanence.db.database import Database
-from remanence.edge.parameters import page_parameters
+from remanence.edge.parameters import AgentIdPath, page_parameters
 from remanence.edge.responses import JsonBytes
 from remanence.errors import BadArgument, Conflict, NotFound
 from remanence.kit.ids import id_pattern
 from remanence.messages import repository as messages
 from remanence.messages.schemas import Body, keep_types
 from remanence.messages.sending import MessageType, SendRequest
-from remanence.runs import repository
+from remanence.runs import mending, repository
 from remanence.runs.endpoints import refuse_stream_options, typed_rows
 from remanence.runs.service import Address, RunService
 from remanence.runs.speaking import ResumeRequest, Speaker
 
 _OWN = "default"
 _UUID = id_pattern("x")[2:-1]
-LanePath = Annotated[str, Path(pattern=f"^({_OWN}|(conv|agent){_UUID})$")]
+_LANE = f"^({_OWN}|(conv|agent){_UUID})$"
+LanePath = Annotated[str, Path(pattern=_LANE)]
 AgentRef = Annotated[str | None, Field(pattern=id_pattern("agent"))]
 AgentQueryRef = Annotated[str | None, Query(pattern=id_pattern("agent"))]
 
@@ -51,6 +53,10 @@ class ConversationResume(ResumeRequest):
 
 class AgentNamed(BaseModel):
     agent_id: AgentRef = None
+
+
+class Rewind(AgentNamed):
+    message_id: Annotated[str, Field(pattern=id_pattern("message"))]
 
 
 def router(db: Database, service: RunService, speaker: Speaker) -> APIRouter:
@@ -136,6 +142,45 @@ def router(db: Database, service: RunService, speaker: Speaker) -> APIRouter:
             )
 
         return JsonBytes(conversation_body(await db.write(write)))
+
+    @routes.post("/conversations/{conversation_id}/rewind")
+    async def rewind(
+        actor: ActingUser, conversation_id: LanePath, body: Rewind, agent_id: AgentQueryRef = None
+    ) -> JsonBytes:
+        def write(connection: Connection) -> Body:
+            address = _find(connection, actor, conversation_id, body.agent_id or agent_id)
+            ids = mending.rewind(connection, actor, address, body.message_id)
+            if address.conversation is not None:
+                return conversation_body(address.conversation, ids)
+            return {"id": _OWN, "agent_id": address.agent_id, "in_context_message_ids": ids}
+
+        return JsonBytes(await db.write(write))
+
+    @routes.post("/agents/{agent_id}/repair", tags=["agents"])
+    async def repair(
+        actor: ActingUser,
+        agent_id: AgentIdPath,
+        conversation_id: Annotated[str | None, Query(pattern=_LANE)] = None,
+        dry_run: bool = False,
+    ) -> JsonBytes:
+        def work(connection: Connection) -> Body:
+            address = _find(connection, actor, conversation_id or _OWN, agent_id)
+            if address.agent_id != agent_id:
+                raise NotFound(f"Agent {agent_id} has no conversation {conversation_id}.")
+            if dry_run:
+                findings = mending.examine(connection, address)
+            else:
+                findings = mending.repair(connection, actor, address)
+            return {
+                "agent_id": agent_id,
+                "conversation_id": address.conversation_id,
+                "dry_run": dry_run,
+                "is_well_formed": not findings,
+                "repaired": [asdict(finding) for finding in findings],
+                "in_context_message_ids": messages.context_ids(connection, [address.lane])[address.lane],
+            }
+
+        return JsonBytes(await (db.read(work) if dry_run else db.write(work)))
 
     @routes.post("/conversations/{conversation_id}/recompile")
     async def recompile_conversation(

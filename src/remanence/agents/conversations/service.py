@@ -15,6 +15,7 @@ from remanence.core.actor import Actor
 from remanence.core.agent import Agent
 from remanence.core.block import Block
 from remanence.core.conversation import Conversation
+from remanence.core.history import whole_until
 from remanence.core.message import Message
 from remanence.errors import BadArgument, NotFound
 from remanence.kit.clock import utc_now
@@ -65,17 +66,17 @@ def fork(
 ) -> Conversation:
     """A new conversation with the messages of another, or of the agent's own history, up to one of them.
 
-    Model and settings come along; summary and blocks of its own do not. Raises NotFound.
+    Model and settings come along; summary and blocks of its own do not. Calls without their returns are
+    left out. Raises NotFound.
     """
     agent = agents.get_agent(connection, actor, agent_id)
     lane = source.id if source else agent.id
     window, _ = messages.load_window(connection, lane)
-    shared = [message for message in window if message.role != "system"]
-    if up_to is not None:
-        places = [place for place, message in enumerate(shared) if message.id == up_to]
-        if not places:
-            raise NotFound(f"Message {up_to} is not in the context of {lane}.")
-        shared = shared[: places[0] + 1]
+    kept = window if up_to is None else whole_until(window, up_to)
+    if kept is None:
+        raise NotFound(f"Message {up_to} is not in the context of {lane}.")
+    rest = kept[1:] if kept and kept[0].role == "system" else kept
+    shared = list({message.id: message for message in rest}.values())
     conversation = _new(actor, agent).model_copy(
         update={
             "model": source.model if source else None,
