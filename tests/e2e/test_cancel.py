@@ -1,6 +1,6 @@
 """Runs that are cancelled: at any moment, by anybody, and what is left of them."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -36,7 +36,7 @@ def elsewhere(talk: Talk) -> Iterator[httpx.Client]:
 
 
 @contextmanager
-def sent(talk: Talk, agent: JsonObject, text: str) -> Iterator["Future[JsonObject]"]:
+def sent(talk: Talk, agent: JsonObject, text: str) -> Generator["Future[JsonObject]"]:
     """A blocking send that goes on beside the test."""
     with ThreadPoolExecutor(1) as pool:
         yield pool.submit(talk.say, agent, text)

@@ -1,5 +1,6 @@
 """Records that tests of storage start from: a second organisation, bare agents, blocks, identities."""
 
+from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
@@ -8,7 +9,7 @@ from remanence.accounts.repository import create_organization, create_user
 from remanence.core.actor import Actor
 from remanence.core.block import Block
 from remanence.core.llm import LLMConfig
-from remanence.db.tables import AgentRow, AgentTagRow, IdentitiesBlocksRow, IdentityRow, ToolRow
+from remanence.db.tables import AgentRow, AgentTagRow, IdentitiesBlocksRow, IdentityRow, RunRow, ToolRow
 from remanence.kit.ids import AgentId, new_agent_id, new_id
 from remanence.memory.schemas import BlockCreate
 
@@ -43,6 +44,13 @@ def delete_agent_softly(connection: Connection, agent_id: str) -> None:
 def ask_by_default(connection: Connection, tool_id: str) -> None:
     """From now on agents that get this tool must ask before they call it."""
     connection.execute(update(ToolRow).where(ToolRow.id == tool_id).values(default_requires_approval=True))
+
+
+def age_run(connection: Connection, run_id: str, by: timedelta) -> None:
+    """Lets a run have ended earlier than it did."""
+    completed_at = connection.execute(select(RunRow.completed_at).where(RunRow.id == run_id)).scalar_one()
+    assert completed_at is not None, "it is not over"
+    connection.execute(update(RunRow).where(RunRow.id == run_id).values(completed_at=completed_at - by))
 
 
 def add_identity(connection: Connection, actor: Actor, key: str, *block_ids: str) -> str:

@@ -97,6 +97,22 @@ def error_type_of(error: AppError) -> str:
             return "internal_error"
 
 
+def finish_frames(run_id: RunId, event: RunFinished) -> list[Frame]:
+    """How every stream ends."""
+    stopped = frame_of({"message_type": "stop_reason", "stop_reason": event.stop_reason})
+    if event.error is None:
+        return [stopped, frame_of(usage_body(event.usage)), DONE]
+    body = {
+        "message_type": "error_message",
+        "run_id": run_id,
+        "error_type": error_type_of(event.error),
+        "message": event.error.message,
+        "detail": f"{event.error.code}: {event.error.message}",
+        "seq_id": None,
+    }
+    return [stopped, frame_of(body, event="error"), DONE]
+
+
 @dataclass(slots=True)
 class _Segment:
     """The part of a message now being streamed."""
@@ -153,7 +169,7 @@ class Translator:
             case StepSaved():
                 return self._saved(event)
             case RunFinished():
-                return self._finished(event)
+                return finish_frames(self._run_id, event)
             case _:
                 assert_never(event)
 
@@ -170,23 +186,6 @@ class Translator:
             for body in typed_messages(message, self._view)
         ]
         return [frame_of(body) for body in keep_types(bodies, self._wanted)]
-
-    def _finished(self, event: RunFinished) -> list[Frame]:
-        frames = [frame_of({"message_type": "stop_reason", "stop_reason": event.stop_reason})]
-        if event.error is not None:
-            body = {
-                "message_type": "error_message",
-                "run_id": self._run_id,
-                "error_type": error_type_of(event.error),
-                "message": event.error.message,
-                "detail": f"{event.error.code}: {event.error.message}",
-                "seq_id": None,
-            }
-            frames.append(frame_of(body, event="error"))
-        else:
-            frames.append(frame_of(usage_body(event.usage)))
-        frames.append(DONE)
-        return frames
 
     def _streamed(self, event: Streamed) -> list[Frame]:
         progress = self._progress

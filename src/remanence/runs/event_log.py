@@ -18,7 +18,7 @@ from remanence.core.event import RunFinished
 from remanence.db.database import Database
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import RunId
-from remanence.messages.frames import DONE, Frame, Translator, frame_of, ping_frame, usage_body
+from remanence.messages.frames import DONE, Frame, Translator, finish_frames, ping_frame
 from remanence.runs import repository
 from remanence.runs.replay import how_it_ended
 from remanence.runs.supervisor import Channel
@@ -88,11 +88,7 @@ class EventLog:
                         return
                 if not chunks and ending is not None:
                     if isinstance(ending, RunFinished):
-                        yield frame_of(
-                            {"message_type": "stop_reason", "stop_reason": ending.stop_reason}
-                        ).before
-                        yield frame_of(usage_body(ending.usage)).before
-                        yield DONE.before
+                        yield b"".join(frame.numbered(None) for frame in finish_frames(run_id, ending))
                     return
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(_POLL_S):

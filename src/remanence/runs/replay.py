@@ -8,6 +8,7 @@ from remanence.core.actor import Actor
 from remanence.core.event import Event, RunFinished, RunUsage, StepSaved
 from remanence.core.run import Run
 from remanence.db.database import Database
+from remanence.errors import AppError
 from remanence.kit.ids import RunId
 from remanence.messages import repository as messages
 from remanence.runs import repository
@@ -44,4 +45,13 @@ def how_it_ended(connection: Connection, run: Run) -> RunFinished:
         cache_write_tokens=usage.cache_write_tokens or 0,
         reasoning_tokens=usage.reasoning_tokens or 0,
     )
-    return RunFinished(run.stop_reason or "error", total)
+    return RunFinished(run.stop_reason or "error", total, _error_of(run))
+
+
+def _error_of(run: Run) -> AppError | None:
+    """What the record says of a failure; the kind of error is no longer known."""
+    told = (run.metadata or {}).get("error")
+    if run.status != "failed" or not isinstance(told, str):
+        return None
+    code, _, message = told.partition(": ")
+    return AppError(message if code.isupper() else told)

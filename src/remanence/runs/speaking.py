@@ -20,7 +20,7 @@ from remanence.runs.plan import AlreadyStarted
 from remanence.runs.replay import replay
 from remanence.runs.schemas import run_body
 from remanence.runs.service import Address, RunService, view_of
-from remanence.runs.streaming import stream_frames
+from remanence.runs.streaming import stream_frames, stream_replayed
 
 _NO_BUFFERING = {"cache-control": "no-cache", "x-accel-buffering": "no"}
 
@@ -90,6 +90,8 @@ class Speaker:
         collected = Collected(view_of(agent, body), body.include_return_message_types)
         for event in await replay(self._db, actor, run_id):
             collected.add(event)
+            if isinstance(event, RunFinished) and event.error is not None:
+                raise event.error
         return JsonBytes(collected.body())
 
     async def _stream_again(
@@ -102,9 +104,8 @@ class Speaker:
         translator = Translator(
             run_id, view_of(agent, body), mode="steps", wanted_types=body.include_return_message_types
         )
-        events = await replay(self._db, actor, run_id)
-        whole = b"".join(frame.numbered(None) for event in events for frame in translator.frames(event))
-        return Response(whole, media_type="text/event-stream", headers=_NO_BUFFERING)
+        events = replay(self._db, actor, run_id)
+        return _stream(stream_replayed(run_id, events, translator, has_pings=body.include_pings))
 
 
 def _stream(frames: AsyncIterator[bytes]) -> StreamingResponse:

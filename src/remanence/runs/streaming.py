@@ -1,9 +1,11 @@
 """A run's events as a stream of bytes, with pings while nothing happens."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from typing import Any
 
-from remanence.core.event import RunFinished
+from remanence.core.event import Event, RunFinished
+from remanence.kit.ids import RunId
 from remanence.messages.frames import StreamMode, Translator, ping_frame
 from remanence.runs.service import Sent
 
@@ -39,3 +41,25 @@ async def stream_frames(
     finally:
         if not is_over:
             sent.task.cancel()
+
+
+async def stream_replayed(
+    run_id: RunId,
+    events: Coroutine[Any, Any, Sequence[Event]],
+    translator: Translator,
+    *,
+    has_pings: bool,
+    ping_s: float = PING_S,
+) -> AsyncIterator[bytes]:
+    """A run that another request started: told in one piece once it is over."""
+    telling = asyncio.create_task(events)
+    try:
+        if has_pings:
+            yield ping_frame(run_id).numbered(None)
+        while not (await asyncio.wait([telling], timeout=ping_s if has_pings else None))[0]:
+            yield ping_frame(run_id).numbered(None)
+        yield b"".join(
+            frame.numbered(None) for event in telling.result() for frame in translator.frames(event)
+        )
+    finally:
+        telling.cancel()
