@@ -1,11 +1,10 @@
 """Many sends at once, to one agent and to many, through one server and through two on one database."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import pytest
 from tests.support.api import Api, Body, assert_takes_turns, assert_well_formed, open_api, spoken
@@ -15,6 +14,7 @@ from tests.support.server_process import ServerProcess
 from tests.support.waiting import until
 
 SENDS = 50
+pytestmark = pytest.mark.timeout(180)
 
 
 @dataclass
@@ -28,31 +28,47 @@ class Fleet:
         return self.apis[number % len(self.apis)]
 
 
+@dataclass
+class Servers:
+    running: list[ServerProcess]
+    model: ScriptedModel
+
+
 @pytest.fixture(
+    scope="module",
     params=[
         pytest.param(("sqlite", 1), id="sqlite"),
         pytest.param(("sqlite", 2), id="two-on-sqlite"),
         pytest.param(("postgres", 2), id="two-on-postgres", marks=pytest.mark.postgres),
-    ]
+    ],
 )
-async def fleet(request: pytest.FixtureRequest, tmp_path: Path, model: ScriptedModel) -> AsyncIterator[Fleet]:
+def servers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     kind, count = request.param
     databases: Databases = request.getfixturevalue(f"{kind}_databases")
     url = databases.fresh()
-    model.responder = echo
-    servers: list[ServerProcess] = []
-    for number in range(count):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        servers.append(ServerProcess(url, folder, model_url=model.base_url))
+    model = ScriptedModel.start_in_thread()
+    running = [
+        ServerProcess(url, tmp_path_factory.mktemp("server"), model_url=model.base_url) for _ in range(count)
+    ]
+    try:
+        for server in running:
+            server.start()
+        yield Servers(running, model)
+        for server in running:
+            assert server.stop() == 0
+    finally:
+        for server in running:
+            server.kill()
+        model.stop_thread()
+
+
+@pytest.fixture
+async def fleet(servers: Servers) -> AsyncIterator[Fleet]:
+    servers.model.forget()
+    servers.model.responder = echo
     async with AsyncExitStack() as stack:
-        for server in servers:
-            stack.callback(server.kill)
-        await asyncio.gather(*(asyncio.to_thread(server.start) for server in servers))
-        apis = [await stack.enter_async_context(open_api(server.base_url)) for server in servers]
-        yield Fleet(apis, model)
-        for server in servers:
-            assert await asyncio.to_thread(server.stop) == 0
+        apis = [await stack.enter_async_context(open_api(each.base_url)) for each in servers.running]
+        yield Fleet(apis, servers.model)
 
 
 def echo(request: SeenRequest) -> Line:

@@ -1,12 +1,13 @@
 """Servers that die at bad moments: what was acknowledged is there, and the next message works at once."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import Awaitable, Iterator
 from functools import partial
 from pathlib import Path
 
 import httpx
 import pytest
+from tests.conftest import BOTH
 from tests.support.api import Api, assert_takes_turns, assert_well_formed, open_api, spoken
 from tests.support.databases import Databases
 from tests.support.scripted_model import Gate, ScriptedModel, SeenRequest, calls, says
@@ -20,12 +21,31 @@ AT_ONCE_S = 5
 INSERT = calls("memory_insert", label="human", new_string="Likes tea")
 
 
-@pytest.fixture
-async def process(databases: Databases, tmp_path: Path, model: ScriptedModel) -> AsyncIterator[ServerProcess]:
-    server = ServerProcess(databases.fresh(), tmp_path, model_url=model.base_url)
-    await asyncio.to_thread(server.start)
+pytestmark = pytest.mark.timeout(180)
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[ScriptedModel]:
+    scripted = ScriptedModel.start_in_thread()
+    yield scripted
+    scripted.stop_thread()
+
+
+@pytest.fixture(scope="module", params=BOTH)
+def mortal(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, model: ScriptedModel
+) -> Iterator[ServerProcess]:
+    """One server for all of these: each test kills it and starts it again."""
+    databases: Databases = request.getfixturevalue(f"{request.param}_databases")
+    server = ServerProcess(databases.fresh(), tmp_path_factory.mktemp("server"), model_url=model.base_url)
     yield server
     server.kill()
+
+
+@pytest.fixture
+def process(mortal: ServerProcess, model: ScriptedModel) -> ServerProcess:
+    model.forget()
+    return mortal if mortal.is_running else mortal.start()
 
 
 async def gone(sending: "asyncio.Task[object]") -> None:
@@ -174,20 +194,14 @@ def spoken_by_user(messages: list[dict[str, object]]) -> object:
 
 
 async def test_a_second_server_goes_on_when_the_first_is_killed(
-    databases: Databases, tmp_path: Path, model: ScriptedModel
+    process: ServerProcess, tmp_path: Path, model: ScriptedModel
 ) -> None:
     """Nobody restarts anything: the one that is left finds out by itself."""
-    url = databases.fresh()
-    servers: list[ServerProcess] = []
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        server = ServerProcess(url, tmp_path / name, model_url=model.base_url)
-        await asyncio.to_thread(server.start)
-        servers.append(server)
-    dying, living = servers
+    dying = ServerProcess(process.database_url, tmp_path, model_url=model.base_url)
+    await asyncio.to_thread(dying.start)
     gate = Gate()
     try:
-        async with open_api(dying.base_url) as there, open_api(living.base_url) as here:
+        async with open_api(dying.base_url) as there, open_api(process.base_url) as here:
             agent = await here.create_agent()
             model.script(says("Too late").held(gate), says("Here I am."))
             sending = asyncio.create_task(there.send(agent, "I was not answered"))
@@ -200,8 +214,7 @@ async def test_a_second_server_goes_on_when_the_first_is_killed(
             assert said_in(model.last) == ["Are you there?"]
             assert [run["status"] for run in await here.runs(agent)] == ["failed", "completed"]
     finally:
-        for server in servers:
-            server.kill()
+        dying.kill()
 
 
 async def test_told_to_stop_it_finishes_what_it_has_begun(

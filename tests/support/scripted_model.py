@@ -97,6 +97,14 @@ class ScriptedModel:
         assert not unplanned, f"The model was called without a line to play: {unplanned}"
         assert not unplayed, f"These lines were never played: {unplayed}"
 
+    def forget(self) -> None:
+        """Ready for another test: no lines, no journal, nobody who answers by himself."""
+        self.responder = None
+        self.journal.clear()
+        self._lines.clear()
+        self._unplanned.clear()
+        self._arrivals.clear()
+
     @property
     def last(self) -> SeenRequest:
         return self.journal[-1]

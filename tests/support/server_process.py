@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from letta_client import Letta
 
-START_TIMEOUT_S = 30
+START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 40
 _COMMAND = Path(sys.executable).with_name("remanence")
 # What a process needs to run at all; everything else would be the developer's own settings.
