@@ -149,8 +149,10 @@ def test_a_chosen_window_goes_into_the_configuration(tenant: Tenant) -> None:
 
 
 @pytest.mark.promise("agents.create.window")
-def test_a_window_of_nothing_is_refused(tenant: Tenant) -> None:
+def test_a_window_of_nothing_or_beyond_counting_is_refused(tenant: Tenant) -> None:
     refuse(tenant, 422, model=MODEL, context_window_limit=0)
+    refuse(tenant, 422, model=MODEL, context_window_limit=2**31)
+    refuse(tenant, 422, llm_config=DEEPSEEK["llm_config"] | {"context_window": 2**31})
     refuse(tenant, 422, model=MODEL, context_window_limit="large")
 
 

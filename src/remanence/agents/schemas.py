@@ -56,8 +56,8 @@ class _AgentFields(BaseModel):
     embedding: str | None = None
     model_settings: JsonObject | None = None
     compaction_settings: CompactionInput | None = None
-    context_window_limit: Annotated[int | None, Field(ge=1)] = None
-    max_tokens: Annotated[int | None, Field(ge=1)] = None
+    context_window_limit: Annotated[int | None, Field(ge=1, le=MAX_NUMBER)] = None
+    max_tokens: Annotated[int | None, Field(ge=1, le=MAX_NUMBER)] = None
     reasoning: bool | None = None
     parallel_tool_calls: bool | None = None
     response_format: ResponseFormat | None = None

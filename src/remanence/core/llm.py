@@ -31,7 +31,8 @@ class LLMConfig(Frozen):
     provider_name: str | None = None
     provider_category: Literal["base", "byok"] | None = None
     model_wrapper: str | None = None
-    context_window: int = Field(ge=1)
+    context_window: int = Field(ge=1, le=2**31 - 1)
+    """Each step records it, in an integer column."""
     put_inner_thoughts_in_kwargs: bool | None = False
     handle: str | None = None
     temperature: float = 1.0
