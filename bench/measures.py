@@ -70,7 +70,7 @@ class Bench:
     async def warm_up(self, client: Client) -> None:
         """Compiles the statements and opens the connections that the first requests need."""
         for model in ("bench-say", "bench-steps"):
-            agents = await asyncio.gather(*(client.create_agent(model) for _ in range(4)))
+            agents = await asyncio.gather(*(client.create_agent(model) for _ in range(self.scaled(4, 1))))
             for _ in range(self.scaled(8, 1)):
                 await asyncio.gather(*(client.send(agent, TEXT) for agent in agents))
 
@@ -103,13 +103,13 @@ async def measure_agents(bench: Bench) -> None:
         await bench.warm_up(client)
         agents: list[str] = []
         times: list[float] = []
-        for _ in range(bench.scaled(200, 10)):
+        for _ in range(bench.scaled(200, 5)):
             began = time.perf_counter()
             agents.append(await client.create_agent("bench-say"))
             times.append(time.perf_counter() - began)
         bench.figures["create"] = in_ms(times)
         bench.figures["get"] = in_ms(await _timed(bench.scaled(300, 10), client, f"/agents/{agents[0]}"))
-        while len(agents) < bench.scaled(1000, 60):
+        while len(agents) < bench.scaled(1000, 20):
             agents += await asyncio.gather(*(client.create_agent("bench-say") for _ in range(8)))
         bench.figures["list"] = in_ms(await _timed(bench.scaled(100, 5), client, "/agents/", limit=50))
 
@@ -132,7 +132,8 @@ async def measure_crowds(bench: Bench) -> None:
     async with bench.client() as client:
         await bench.warm_up(client)
         for model, steps, each in (("bench-say", 1, 40), ("bench-steps", 3, 15)):
-            agents = [await client.create_agent(model) for _ in range(32)]
+            lanes = bench.scaled(32, 3)
+            agents = [await client.create_agent(model) for _ in range(lanes)]
             each = bench.scaled(each, 1)
 
             async def lane(agent: str, count: int) -> None:
@@ -143,15 +144,15 @@ async def measure_crowds(bench: Bench) -> None:
             cpu, began = cpu_s(bench.server.pid), time.perf_counter()
             await asyncio.gather(*(lane(agent, each) for agent in agents))
             wall, spent = time.perf_counter() - began, cpu_s(bench.server.pid) - cpu
-            bench.figures[f"burst_{steps}"] = Figure(32 * each / wall)
+            bench.figures[f"burst_{steps}"] = Figure(lanes * each / wall)
             if steps == 1:
-                bench.figures["burst_cpu_1"] = Figure(spent / (32 * each) * 1000)
+                bench.figures["burst_cpu_1"] = Figure(spent / (lanes * each) * 1000)
         await _measure_crowd(bench, client)
         await _measure_queue(bench, client)
 
 
 async def _measure_crowd(bench: Bench, client: Client) -> None:
-    agents = [await client.create_agent("bench-say") for _ in range(100)]
+    agents = [await client.create_agent("bench-say") for _ in range(bench.scaled(100, 5))]
     times: list[float] = []
     failed = 0
     for _ in range(bench.scaled(5, 1)):
@@ -192,7 +193,7 @@ async def measure_streams(bench: Bench) -> None:
         agent = await client.create_agent("bench-say")
         firsts = [await client.stream(agent, TEXT) for _ in range(bench.scaled(100, 3))]
         bench.figures["first_token"] = in_ms([first for first, _ in firsts])
-        agents = [await client.create_agent("bench-tokens-200") for _ in range(16)]
+        agents = [await client.create_agent("bench-tokens-200") for _ in range(bench.scaled(16, 2))]
         await asyncio.gather(*(client.stream(agent, TEXT) for agent in agents))
         cpu, began, tokens = cpu_s(bench.server.pid), time.perf_counter(), 0
         for _ in range(bench.scaled(15, 1)):
@@ -256,7 +257,8 @@ async def measure_bytes(bench: Bench) -> None:
     """What the database grows by, indexes, runs, steps and search included, while agents are spoken to."""
     talk = Talk()
     async with bench.client() as client:
-        agents = [await client.create_agent("bench-say") for _ in range(16)]
+        lanes = bench.scaled(16, 4)
+        agents = [await client.create_agent("bench-say") for _ in range(lanes)]
 
         async def load(each: int) -> None:
             for _ in range(each):
@@ -267,7 +269,7 @@ async def measure_bytes(bench: Bench) -> None:
         before = await database_bytes(url)
         await load(bench.scaled(60, 2))
         after = await database_bytes(url)
-    messages = 2 * 16 * bench.scaled(60, 2)
+    messages = 2 * lanes * bench.scaled(60, 2)
     grown = {name: (size - before.get(name, 0)) / messages for name, size in after.items()}
     total = grown.pop("all")
     largest = sorted(grown.items(), key=lambda item: -item[1])[:6]
