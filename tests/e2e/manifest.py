@@ -1,0 +1,147 @@
+"""What the REST API promises, each behaviour under an id; tests cite ids with `@pytest.mark.promise("…")`.
+
+One dict per area, so that an area can grow without touching the others: a new area is a new dict and a line
+in `PROMISES`. `GAPS` says what is promised but not kept yet: an entry there is cited by no test, and leaves
+when a test cites it. `test_manifest.py` sees to both.
+"""
+
+AGENTS_CREATE = {
+    "agents.create.atomic": "A refused create leaves nothing behind: no agent, block, tag or message.",
+    "agents.create.base-rules": "Base tools bring exit and continue rules, by kind, or as asked for.",
+    "agents.create.base-tools": "include_base_tools=false leaves only what was asked for.",
+    "agents.create.block-ids": "Blocks given by id are shared; an unknown one is a 404.",
+    "agents.create.blocks": "memory_blocks are made in order, with default limit, metadata and description.",
+    "agents.create.compaction": "compaction_settings are filled with defaults; each mode has its prompt.",
+    "agents.create.default-model": "Without a model the server's default is taken.",
+    "agents.create.default-name": "Without a name an agent gets two words in CamelCase.",
+    "agents.create.embedding": "An embedding handle is resolved into a configuration.",
+    "agents.create.errors": "The SDK raises the error class of each status.",
+    "agents.create.file-limits": "Open files are bounded by the window's size, or as chosen up to a maximum.",
+    "agents.create.hidden": "hidden, or the tag role:subagent, hides an agent.",
+    "agents.create.initial-messages": "initial_message_sequence replaces the default start after the system message.",
+    "agents.create.kinds": "Each agent_type has its tools, prompt, first messages and settings.",
+    "agents.create.llm-config": "llm_config and embedding_config given in full are taken as they are.",
+    "agents.create.minimal": "A model is enough; the kind defaults to letta_v1_agent, the timezone to UTC.",
+    "agents.create.model": "A handle is resolved into a whole configuration.",
+    "agents.create.model-errors": "No model or no slash 400, unknown model 404, unknown embedding 400.",
+    "agents.create.name": "Names hold letters of any script, digits, spaces and _ - '; all else is a 422.",
+    "agents.create.response-format": "response_format is kept in each of its three shapes.",
+    "agents.create.rules": "The nine rules round-trip; rules that cannot work are a 400.",
+    "agents.create.secrets": "Secrets are shown in clear, under their new and their older key.",
+    "agents.create.secrets-at-rest": "Secrets are encrypted in the database, and the cipher is never shown.",
+    "agents.create.settings": "model_settings and llm_config are two views of one truth.",
+    "agents.create.sleeptime": "With enable_sleeptime an agent gets the tools of a helped one.",
+    "agents.create.tags": "Tags keep their order, each once; a tag that cannot be indexed is a 422.",
+    "agents.create.texts": "system, description, metadata, project and template ids are kept as given.",
+    "agents.create.timezone": "A timezone is an IANA name, else 422; prompts show its time.",
+    "agents.create.tools": "Tools by name and by id are joined with the base tools; unknown ones are a 400.",
+    "agents.create.window": "context_window_limit becomes the configuration's window.",
+}
+
+AGENTS_READ = {
+    "agents.context": "The overview of the context tells the tokens of each part, and they add up.",
+    "agents.core-memory": "core-memory is the memory of the agent state alone.",
+    "agents.list.cursors": "before and after follow the order asked for; an unknown cursor is a 404.",
+    "agents.list.filters": "Every filter narrows the list and the count alike.",
+    "agents.list.hidden": "Hidden agents are left out of lists and counts, but can be read.",
+    "agents.list.limit": "A page holds 50 unless told otherwise.",
+    "agents.list.order": "Newest first by default; by creation, change or last run, either way.",
+    "agents.list.paging": "The SDK's automatic paging yields each agent once.",
+    "agents.list.sdk": "Lists load for the SDK only the relations in include.",
+    "agents.retrieve.errors": "An unknown agent is a 404.",
+    "agents.retrieve.include": "include loads what it names and nothing else.",
+    "agents.retrieve.plain": "Clients other than the SDK get all relations unless they choose.",
+    "agents.retrieve.sdk": "The SDK gets empty relations without include.",
+    "agents.state.keys": "The keys of an agent, block, tool and secret, and their order.",
+    "agents.state.times": "Times have microseconds and end in Z.",
+}
+
+AGENTS_CHANGE = {
+    "agents.delete": "Delete answers a message; afterwards everything about the agent is a 404.",
+    "agents.recompile": "recompile gives the compiled text; dry_run stores nothing, update_timestamp renews the time.",
+    "agents.reset": "Reset clears the context and keeps the history; it adds the first messages if asked.",
+    "agents.update.compaction": "compaction_settings merge by field; another mode brings its prompt.",
+    "agents.update.errors": "A refused change changes nothing.",
+    "agents.update.hidden": "hidden is applied.",
+    "agents.update.lists": "Lists and maps replace the whole set.",
+    "agents.update.message-ids": "message_ids choose the context; the system message stays first.",
+    "agents.update.model": "Another model is resolved anew; settings change what they mention.",
+    "agents.update.nulls": "Null and absent fields are untouched.",
+    "agents.update.recompiles": "A change that shows in the system message recompiles it, under the same id.",
+    "agents.update.scalars": "Each field changes alone.",
+    "agents.update.sdk": "The answer to a change has all relations, also for the SDK.",
+}
+
+BLOCKS = {
+    "agents.blocks.attach": "Attach and detach are idempotent, recompile, and answer the agent.",
+    "agents.blocks.by-label": "A block is read and changed by its label, which may hold a slash.",
+    "agents.blocks.labels": "Two blocks of one label on one agent are a 409.",
+    "agents.blocks.list": "The blocks of an agent, newest first, by pages.",
+    "blocks.create": "A block needs a label; all else has defaults; what cannot be is a 422.",
+    "blocks.delete": "Delete answers null and takes the block from all holders.",
+    "blocks.limit": "A value over its limit is a 422 that changes nothing, by id and by label.",
+    "blocks.list": "Oldest first by default; every filter narrows list and count.",
+    "blocks.read-only": "read_only binds agents, not the API.",
+    "blocks.shared": "A shared block is one for all who hold it.",
+    "blocks.update": "A change is partial.",
+}
+
+TOOLS = {
+    "agents.tools.approval-by-default": "A tool that asks for approval by default brings its rule at create and attach.",
+    "agents.tools.attach": "Attach and detach are idempotent; null to the SDK, the agent to others.",
+    "agents.tools.list": "Ten tools of an agent by default.",
+    "tools.list": "Built-in tools are listed, filtered and counted.",
+    "tools.retrieve": "A tool is read by its id.",
+}
+
+CATALOGUES = {
+    "models.embeddings": "Embedding models are listed.",
+    "models.list": "Models are listed with new and old keys, filtered by provider.",
+    "tags.list": "Tags of agents and blocks, sorted; cursors are tags.",
+}
+
+DOORS = {
+    "doors.errors": "Every refusal is JSON with a text in detail.",
+    "doors.health": "Health and readiness tell version and status.",
+    "doors.ids": "A malformed id is a 422 with an example of a good one.",
+    "doors.latest": "/latest serves what /v1 serves.",
+    "doors.odd-bodies": "What is no JSON, or cannot be stored, is a 422 on every route.",
+    "doors.odd-fields": "No value in any field makes a route or a later list fail.",
+    "doors.odd-queries": "No parameter in path or query makes a route fail.",
+    "doors.open": "Without a password any key is accepted.",
+    "doors.organisations": "No route shows, changes or joins what belongs to another organisation.",
+    "doors.password": "With a password all but health answers 401 without it; either header opens.",
+    "doors.request-id": "Every answer has an id in its header, every refusal in its body; a given one is kept.",
+    "doors.slash": "The other form of an address gets a 307 to the exact one.",
+    "doors.user": "user_id names the actor; malformed 400, unknown means the default user.",
+}
+
+PROMISES = AGENTS_CREATE | AGENTS_READ | AGENTS_CHANGE | BLOCKS | TOOLS | CATALOGUES | DOORS
+
+GAPS = {
+    "agents.create.multi-agent-tools": "include_multi_agent_tools adds them; they are not among the built-ins yet.",
+    "agents.create.sleeptime-helper": "enable_sleeptime makes a helper and its group; it sets the flag alone so far.",
+    "agents.create.voice-tools": "The voice kinds begin with tools of their own; they are not among the built-ins yet.",
+    "agents.state.identities": "identities and identity_ids are stored and filtered by, but shown empty.",
+    "agents.state.sources": "sources are stored, but shown empty.",
+}
+
+UNSERVED = {
+    "POST /v1/agents/import": "agent files",
+    "GET /v1/agents/{agent_id}/export": "agent files",
+    "GET /v1/agents/{agent_id}/archival-memory": "archival memory",
+    "POST /v1/agents/{agent_id}/archival-memory": "archival memory",
+    "GET /v1/agents/{agent_id}/archival-memory/search": "archival memory",
+    "DELETE /v1/agents/{agent_id}/archival-memory/{memory_id}": "archival memory",
+    "POST /v1/tools/": "tools from source",
+    "PUT /v1/tools/": "tools from source",
+    "DELETE /v1/tools/{tool_id}": "tools from source",
+    "PATCH /v1/tools/{tool_id}": "tools from source",
+}
+"""Operations of the first priority that no route serves yet, and what they come with."""
+
+OWN = {
+    "POST /v1/agents/{agent_id}/repair": "mends a history that a provider refuses",
+    "POST /v1/conversations/{conversation_id}/rewind": "takes a conversation back to an earlier message",
+}
+"""Operations beyond the contract that this server adds, and what for."""
