@@ -22,10 +22,10 @@ async def stream_frames(
 ) -> AsyncIterator[bytes]:
     """Frames until the run is over. A reader that leaves takes the run along."""
     translator = Translator(sent.run.id, sent.view, mode=mode, wanted_types=wanted_types)
-    if has_pings:
-        yield ping_frame(sent.run.id).numbered(None)
     is_over = False
     try:
+        if has_pings:
+            yield ping_frame(sent.run.id).numbered(None)
         while not is_over:
             try:
                 async with asyncio.timeout(ping_s if has_pings else None):
