@@ -1,7 +1,7 @@
 """A run's events as a stream of bytes, with pings while nothing happens."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Sequence
 from typing import Any
 
 from remanence.core.event import Event, RunFinished
@@ -19,7 +19,7 @@ async def stream_frames(
     wanted_types: Sequence[str] | None,
     has_pings: bool,
     ping_s: float = PING_S,
-) -> AsyncIterator[bytes]:
+) -> AsyncGenerator[bytes]:
     """Frames until the run is over. A reader that leaves takes the run along."""
     translator = Translator(sent.run.id, sent.view, mode=mode, wanted_types=wanted_types)
     is_over = False
