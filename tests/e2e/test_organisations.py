@@ -19,7 +19,7 @@ BODIES: dict[str, JsonObject] = {
     "/v1/agents/{agent_id}/messages/{message_id}": {"content": "stolen"},
     "/v1/conversations/{conversation_id}": {"summary": "stolen"},
 }
-"""Bodies that would do something; other routes that take one get `SAID`."""
+"""Bodies that would do something; other routes that take one get `SAID`. Ids that a body asks for are added."""
 SAID: JsonObject = {"input": "Hello?"}
 
 NEVER = {"PATCH /v1/agents/{agent_id}/messages/{message_id}"}
@@ -63,7 +63,9 @@ def everything(tenant: Tenant, mine: dict[str, str]) -> list[Any]:
 
 
 def trespass(stranger: Tenant, operation: Operation, ids: dict[str, str]) -> int:
-    body = None if operation.fields is None else BODIES.get(operation.path, SAID)
+    body: JsonObject | None = None
+    if operation.fields is not None:
+        body = BODIES.get(operation.path, SAID) | {key: ids[key] for key in operation.fields if key in ids}
     answer = stranger.http.request(operation.method, operation.path.format(**ids), json=body)
     return answer.status_code
 
