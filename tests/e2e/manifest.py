@@ -116,7 +116,120 @@ DOORS = {
     "doors.user": "user_id names the actor; malformed 400, unknown means the default user.",
 }
 
-PROMISES = AGENTS_CREATE | AGENTS_READ | AGENTS_CHANGE | BLOCKS | TOOLS | CATALOGUES | DOORS
+SENDING = {
+    "send.answer": "A blocking answer holds messages, stop reason and usage, with the keys that clients know.",
+    "send.failed-input": "The input of a failed run is kept with it, but is no part of the conversation.",
+    "send.ids": "What is answered, streamed and listed has the same ids; otids derive from them.",
+    "send.images": "Images given in full or by link reach the model; one that cannot be fetched is a 400.",
+    "send.in-turn": "Sends to one agent wait for each other.",
+    "send.inputs": "messages, with roles, parts, names and otids, or one input; what makes no sense is a 422.",
+    "send.not-found": "An agent that is not there, or another organisation's, is a 404.",
+    "send.override-model": "override_model answers one message.",
+    "send.override-system": "override_system, or system, holds for one message.",
+    "send.provider-errors": "A failing provider is told by status and type, once trying again did not help.",
+    "send.sdk": "The SDK sends messages or one input, reads the answer and raises refusals.",
+    "send.streaming": "streaming=true on the plain route is for the SDK; stream options need a stream.",
+    "send.types": "include_return_message_types filters answers and streams, not what is stored.",
+    "send.usage": "Tokens are summed over the steps; context_tokens are the last step's.",
+}
+
+TURNS = {
+    "heartbeat.arguments": "Tools take a thought and a heartbeat; the decision taken is stored with the call.",
+    "heartbeat.chain": "request_heartbeat and rules chain steps; one call a step counts.",
+    "heartbeat.notices": "Login, heartbeat and other notices are packed, and listed as user messages.",
+    "heartbeat.speech": "send_message is shown as an assistant message, or as a call if asked for.",
+    "heartbeat.start": "The first messages of a heartbeat agent, or the sequence given instead.",
+    "heartbeat.stops": "How a turn of a heartbeat agent ends, and for what reason.",
+    "heartbeat.thoughts": "Thoughts are reasoning messages, the model's own before those in arguments.",
+    "kinds.react": "A react agent has no memory section and works with the tools it is given.",
+    "kinds.sleeptime": "A sleeptime agent ends its turn with memory_finish_edits.",
+    "kinds.workflow": "A workflow agent begins each turn anew; its history stays.",
+    "native.cut": "An answer cut at the output limit stops with max_tokens_exceeded.",
+    "native.max-steps": "The last step ends the turn with max_steps.",
+    "native.parallel": "Several calls in one step, where they are allowed; else the first alone.",
+    "native.reasoning": "Reasoning is told before the words, as the model's own.",
+    "native.text": "Words beside a call are told, stored and sent back to the model.",
+    "native.tool-errors": "A tool that fails, is unknown or cannot be called so is an error return; the loop goes on.",
+    "native.tools": "A call, its return and the answer.",
+    "window.edits": "Memory edits are in the block at once, and in the system message when it is compiled anew.",
+    "window.form": "The model sees the system message first, then the history with packed returns.",
+    "window.limits": "Limits and read-only blocks are error returns that change nothing.",
+    "window.prefix": "Prompts only grow at their end, over steps and turns.",
+    "window.storable": "Odd letters and odd ids in a reply break nothing.",
+}
+
+RULES = {
+    "rules.children": "constrain_child_tools: only the children may follow, and one must.",
+    "rules.conditional": "conditional: the child is chosen by what was returned.",
+    "rules.continue-loop": "continue_loop: the turn goes on.",
+    "rules.exit-loop": "exit_loop: the turn ends once the call has worked.",
+    "rules.max-count": "max_count_per_step: hidden once called that often in a turn.",
+    "rules.parent": "parent_last_tool: the children may be called only right after it.",
+    "rules.prefill": "Prefilled arguments override the model's; those that do not fit end the turn.",
+    "rules.refusal": "A call that is not allowed is not run, and the loop goes on.",
+    "rules.required": "required_before_exit: the turn cannot end before.",
+    "rules.run-first": "run_first: the turn begins with it, every time.",
+    "rules.together": "Rules hold together, and forbid parallel calls.",
+    "rules.told": "The rules are told to the model in the system message.",
+}
+
+STREAMS = {
+    "streams.errors": "A failure in a stream is its stop reason, an error event and [DONE].",
+    "streams.left": "A reader who leaves takes the run along, and the next send works.",
+    "streams.pings": "A ping first and in silence, unless they are left out.",
+    "streams.sdk": "The SDK reads streams of steps and of tokens.",
+    "streams.steps": "Whole messages as each step ends, then stop reason, usage and [DONE].",
+    "streams.sums": "The pieces of a stream add up to what is stored.",
+    "streams.tokens": "Words, thoughts and calls in pieces, as the model gives them.",
+}
+
+HISTORY = {
+    "messages.edit": "Editing a message is a 405.",
+    "messages.list.all": "The messages of all agents of an organisation are one list.",
+    "messages.list.cursors": "A cursor that does not exist is a 404.",
+    "messages.list.types": "With a filter on types the limit counts what is returned.",
+    "messages.list.window": "before is older, after is newer; the order says from which end the limit takes.",
+    "messages.preview": "The preview is what the model then receives.",
+    "messages.retrieve": "A message is read as the list of its typed messages.",
+    "messages.sdk": "The SDK pages through histories.",
+}
+
+RUNS = {
+    "runs.delete": "A run can be deleted; its messages stay.",
+    "runs.list": "Runs are found by agent, status, reason and more, in either order, by pages.",
+    "runs.messages": "The messages of a run begin with its input.",
+    "runs.record": "Every send leaves a run, and the agent remembers its last one.",
+    "runs.retrieve": "A run that is not there, or another organisation's, is a 404.",
+    "runs.sdk": "The SDK reads runs and steps.",
+    "runs.steps": "The steps of a run, newest first.",
+    "runs.usage": "Usage and metrics of a run.",
+    "steps.feedback": "Feedback and tags on a step.",
+    "steps.list": "Steps are found by agent, model, feedback, tags and dates.",
+    "steps.retrieve": "A step, its messages and its metrics.",
+}
+
+CLIENTS = {
+    "clients.guide": "The calls of the guide work as they are printed, with curl and in Python.",
+    "clients.notes": "An agent with its configurations in full corrects a name in its memory.",
+    "clients.npm": "The npm client lives through the life of an agent.",
+}
+
+PROMISES = (
+    AGENTS_CREATE
+    | AGENTS_READ
+    | AGENTS_CHANGE
+    | BLOCKS
+    | TOOLS
+    | CATALOGUES
+    | DOORS
+    | SENDING
+    | TURNS
+    | RULES
+    | STREAMS
+    | HISTORY
+    | RUNS
+    | CLIENTS
+)
 
 GAPS = {
     "agents.create.multi-agent-tools": "include_multi_agent_tools adds them; they are not among the built-ins yet.",

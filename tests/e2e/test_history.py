@@ -31,6 +31,7 @@ def ids(talk: Talk, agent: JsonObject) -> dict[str, str]:
     return {text: message["id"] for text, message in zip(texts(found), found, strict=True)}
 
 
+@pytest.mark.promise("messages.list.window")
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
@@ -58,6 +59,7 @@ def test_the_order_says_from_which_end_the_limit_takes(
     assert texts(talk.history(agent, **(query | cursors))) == expected
 
 
+@pytest.mark.promise("messages.list.cursors")
 def test_a_cursor_that_does_not_exist_is_not_found(talk: Talk, agent: JsonObject) -> None:
     for name in ("before", "after"):
         for path in (messages_path(agent), "/v1/messages/"):
@@ -65,11 +67,13 @@ def test_a_cursor_that_does_not_exist_is_not_found(talk: Talk, agent: JsonObject
             assert response.status_code == 404
 
 
+@pytest.mark.promise("messages.list.window")
 @pytest.mark.parametrize("query", [{"limit": 0}, {"limit": -1}, {"order": "up"}, {"order_by": "name"}])
 def test_a_window_that_makes_no_sense_is_refused(talk: Talk, agent: JsonObject, query: JsonObject) -> None:
     assert talk.http.get(messages_path(agent), params=query).status_code == 422
 
 
+@pytest.mark.promise("messages.edit")
 def test_messages_are_never_edited(talk: Talk, agent: JsonObject) -> None:
     message_id = ids(talk, agent)["u1"]
     body = {"message_type": "user_message", "content": "x"}
@@ -78,6 +82,7 @@ def test_messages_are_never_edited(talk: Talk, agent: JsonObject) -> None:
     assert "detail" in response.json()
 
 
+@pytest.mark.promise("messages.list.types")
 def test_with_a_filter_on_types_the_limit_counts_what_is_returned(talk: Talk) -> None:
     agent = talk.agent()
     for number in range(4):
@@ -99,6 +104,7 @@ def test_with_a_filter_on_types_the_limit_counts_what_is_returned(talk: Talk) ->
     )
 
 
+@pytest.mark.promise("messages.list.types")
 def test_a_message_is_not_divided_between_pages(talk: Talk) -> None:
     agent = talk.agent("memgpt_agent", initial_message_sequence=[])
     for number in range(3):
@@ -112,6 +118,7 @@ def test_a_message_is_not_divided_between_pages(talk: Talk) -> None:
     assert seen == ["t0", "m0", "t1", "m1", "t2", "m2"]
 
 
+@pytest.mark.promise("messages.list.types")
 def test_filters_reach_back_as_far_as_they_must(talk: Talk) -> None:
     agent = talk.agent()
     talk.say(agent, "Figs!", FIGS, says("Noted."))
@@ -122,6 +129,7 @@ def test_filters_reach_back_as_far_as_they_must(talk: Talk) -> None:
     ]
 
 
+@pytest.mark.promise("messages.retrieve")
 def test_one_message_is_read_as_the_list_of_its_typed_messages(talk: Talk) -> None:
     agent = talk.agent()
     answer = talk.say(agent, "Figs!", says("Well.") + FIGS, says("Noted."))
@@ -131,6 +139,7 @@ def test_one_message_is_read_as_the_list_of_its_typed_messages(talk: Talk) -> No
     assert talk.http.get("/v1/messages/message-1").status_code == 422
 
 
+@pytest.mark.promise("messages.list.all")
 def test_messages_of_all_agents_are_one_list(talk: Talk, agent: JsonObject) -> None:
     other = talk.agent("memgpt_agent", initial_message_sequence=[])
     talk.say(other, "u3", calls("send_message", message="a3"))
@@ -142,6 +151,7 @@ def test_messages_of_all_agents_are_one_list(talk: Talk, agent: JsonObject) -> N
     ]
 
 
+@pytest.mark.promise("messages.list.all")
 def test_lists_end_at_the_organisation(talk: Talk, agent: JsonObject) -> None:
     stranger = talk.tenant.house.new_tenant()
     message_id = ids(talk, agent)["u1"]
@@ -151,6 +161,7 @@ def test_lists_end_at_the_organisation(talk: Talk, agent: JsonObject) -> None:
     stranger.close()
 
 
+@pytest.mark.promise("messages.sdk")
 def test_the_sdk_pages_through_a_history(talk: Talk, agent: JsonObject) -> None:
     found = list(talk.sdk.agents.messages.list(agent["id"], limit=2, order="asc"))
     assert [m.message_type for m in found] == [
@@ -165,6 +176,7 @@ def test_the_sdk_pages_through_a_history(talk: Talk, agent: JsonObject) -> None:
     assert [m.id for m in talk.sdk.messages.list(order="asc", limit=2)] == [m.id for m in found[:2]]
 
 
+@pytest.mark.promise("agents.reset")
 def test_a_reset_empties_the_window_and_keeps_the_history(talk: Talk, agent: JsonObject) -> None:
     system = talk.history(agent)[0]
     state = talk.ask("PATCH", f"/v1/agents/{agent['id']}/reset-messages", json={})
@@ -174,6 +186,7 @@ def test_a_reset_empties_the_window_and_keeps_the_history(talk: Talk, agent: Jso
     assert [message["content"] for message in talk.model.last.messages[1:]] == ["u3"]
 
 
+@pytest.mark.promise("agents.reset")
 def test_a_reset_may_bring_the_first_messages_back(talk: Talk) -> None:
     agent = talk.agent("memgpt_agent")
     talk.say(agent, "Hi", calls("send_message", message="Hello."))
@@ -182,6 +195,7 @@ def test_a_reset_may_bring_the_first_messages_back(talk: Talk) -> None:
     assert talk.model.last.roles == ["system", "assistant", "tool", "user", "user"]
 
 
+@pytest.mark.promise("messages.preview")
 def test_a_preview_is_what_the_model_then_receives(talk: Talk) -> None:
     for kind, reply in (
         ("letta_v1_agent", says("Hi")),
@@ -195,6 +209,7 @@ def test_a_preview_is_what_the_model_then_receives(talk: Talk) -> None:
         assert preview == talk.model.last.body
 
 
+@pytest.mark.promise("messages.preview")
 def test_a_preview_of_an_agent_that_forgets_shows_what_it_will_see(talk: Talk) -> None:
     agent = talk.agent("workflow_agent", tools=["send_message"])
     reply = calls("send_message", message="Hi")
@@ -204,6 +219,7 @@ def test_a_preview_of_an_agent_that_forgets_shows_what_it_will_see(talk: Talk) -
     assert preview == talk.model.last.body
 
 
+@pytest.mark.promise("agents.context")
 def test_the_overview_counts_what_is_in_the_window(talk: Talk) -> None:
     agent = talk.agent()
     talk.say(agent, "Figs!", FIGS, says("Noted."))
@@ -250,6 +266,7 @@ def test_the_overview_counts_what_is_in_the_window(talk: Talk) -> None:
     assert all(numbers[f"num_tokens_{part}"] > 0 for part in ("system", "core_memory", "messages"))
 
 
+@pytest.mark.promise("agents.context")
 def test_the_stored_form_of_messages_in_the_overview(talk: Talk) -> None:
     agent = talk.agent()
     talk.say(agent, "Figs!", FIGS, says("Noted."))
@@ -298,6 +315,7 @@ def test_the_stored_form_of_messages_in_the_overview(talk: Talk) -> None:
     assert [each["tool_call_id"] for each in stored[3]["tool_returns"]] == ["call_1_0"]
 
 
+@pytest.mark.promise("send.ids")
 def test_what_was_said_reads_the_same_everywhere(talk: Talk) -> None:
     agent = talk.agent()
     answer = talk.say(agent, "Figs!", FIGS, says("Noted."))

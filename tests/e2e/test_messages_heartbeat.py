@@ -18,6 +18,7 @@ PLUMS = calls(
 )
 
 
+@pytest.mark.promise("heartbeat.speech")
 def test_speech_is_shown_as_an_assistant_message(talk: Talk) -> None:
     agent = talk.agent("memgpt_agent")
     answer = talk.say(agent, "Hello there", HELLO.counting(prompt=4490, completion=26))
@@ -31,6 +32,7 @@ def test_speech_is_shown_as_an_assistant_message(talk: Talk) -> None:
     assert answer["usage"]["context_tokens"] is None
 
 
+@pytest.mark.promise("heartbeat.speech")
 def test_speech_is_shown_as_the_call_that_it_is_when_asked_for(talk: Talk) -> None:
     agent = talk.agent("memgpt_agent")
     answer = talk.say(agent, "Hello again", HELLO, use_assistant_message=False)
@@ -43,6 +45,7 @@ def test_speech_is_shown_as_the_call_that_it_is_when_asked_for(talk: Talk) -> No
     )
 
 
+@pytest.mark.promise("heartbeat.chain")
 def test_a_heartbeat_chains_a_memory_edit_and_the_answer(talk: Talk) -> None:
     agent = talk.agent("memgpt_agent")
     answer = talk.say(agent, "I like plums", PLUMS, HELLO)
@@ -59,6 +62,7 @@ def test_a_heartbeat_chains_a_memory_edit_and_the_answer(talk: Talk) -> None:
     assert talk.block(agent, "human") == "Name: Eve\nEve likes plums."
 
 
+@pytest.mark.promise("heartbeat.notices")
 def test_the_history_shows_login_heartbeat_and_packed_notices(talk: Talk) -> None:
     agent = talk.agent("memgpt_agent")
     talk.say(agent, "I like plums", PLUMS, HELLO)
@@ -85,6 +89,7 @@ def test_the_history_shows_login_heartbeat_and_packed_notices(talk: Talk) -> Non
     assert listed[8]["step_id"] == listed[7]["step_id"]
 
 
+@pytest.mark.promise("heartbeat.notices")
 def test_the_history_can_be_read_without_the_convenience(talk: Talk) -> None:
     agent = talk.agent("memgpt_agent")
     talk.say(agent, "Hello", HELLO)
@@ -106,6 +111,7 @@ def test_the_history_can_be_read_without_the_convenience(talk: Talk) -> None:
     )
 
 
+@pytest.mark.promise("heartbeat.speech")
 def test_another_tool_may_be_the_one_that_speaks(talk: Talk) -> None:
     agent = talk.agent("memgpt_agent")
     answer = talk.say(
@@ -127,6 +133,7 @@ def test_another_tool_may_be_the_one_that_speaks(talk: Talk) -> None:
     )
 
 
+@pytest.mark.promise("heartbeat.arguments")
 def test_the_model_is_offered_a_thought_and_a_heartbeat_with_every_tool(talk: Talk) -> None:
     agent = talk.agent("memgpt_agent")
     talk.say(agent, "Hello", HELLO)
@@ -141,6 +148,7 @@ def test_the_model_is_offered_a_thought_and_a_heartbeat_with_every_tool(talk: Ta
     assert talk.model.last.body["tool_choice"] == "required"
 
 
+@pytest.mark.promise("heartbeat.arguments")
 def test_the_model_sees_its_thoughts_where_it_had_them(talk: Talk) -> None:
     agent = talk.agent("memgpt_agent")
     talk.say(agent, "I like plums", PLUMS, HELLO)
@@ -154,6 +162,7 @@ def test_the_model_sees_its_thoughts_where_it_had_them(talk: Talk) -> None:
     assert json.decode(sent[-1]["content"])["type"] == "heartbeat"
 
 
+@pytest.mark.promise("window.prefix")
 def test_prompts_of_a_heartbeat_agent_only_grow_at_their_end(talk: Talk) -> None:
     agent = talk.agent("memgpt_v2_agent")
     talk.say(agent, "Hi", calls("conversation_search", query="x", request_heartbeat=True), HELLO)
@@ -184,6 +193,7 @@ STOPS: list[tuple[str, tuple[Line, ...], str, int]] = [
 ]
 
 
+@pytest.mark.promise("heartbeat.stops")
 @pytest.mark.parametrize(
     ("lines", "reason", "steps"), [case[1:] for case in STOPS], ids=[case[0] for case in STOPS]
 )
@@ -194,6 +204,7 @@ def test_how_a_turn_ends(talk: Talk, lines: tuple[Line, ...], reason: str, steps
     assert talk.say(agent, "Still there?", HELLO)["stop_reason"]["stop_reason"] == "end_turn"
 
 
+@pytest.mark.promise("heartbeat.speech")
 def test_speech_that_failed_is_shown_as_the_call_that_it_was(talk: Talk) -> None:
     agent = talk.agent("memgpt_agent")
     answer = talk.say(agent, "Hello", calls_raw("send_message", "Hello"), HELLO)
@@ -201,6 +212,7 @@ def test_speech_that_failed_is_shown_as_the_call_that_it_was(talk: Talk) -> None
     assert answer["messages"][1]["status"] == "error"
 
 
+@pytest.mark.promise("heartbeat.stops")
 def test_words_without_a_call_are_kept_as_a_thought_and_the_run_has_failed(talk: Talk) -> None:
     agent = talk.agent("memgpt_agent")
     answer = talk.say(agent, "Hello", says("Just words"))
@@ -211,6 +223,7 @@ def test_words_without_a_call_are_kept_as_a_thought_and_the_run_has_failed(talk:
     assert (run["status"], run["stop_reason"]) == ("failed", "no_tool_call")
 
 
+@pytest.mark.promise("heartbeat.chain")
 def test_a_tool_without_rules_goes_on_only_when_it_asks_to(talk: Talk) -> None:
     agent = talk.agent("memgpt_agent", include_base_tool_rules=False)
     quiet = calls("core_memory_append", label="human", content="x", request_heartbeat=False)
@@ -221,6 +234,7 @@ def test_a_tool_without_rules_goes_on_only_when_it_asks_to(talk: Talk) -> None:
     assert answer["usage"]["step_count"] == 2
 
 
+@pytest.mark.promise("heartbeat.arguments")
 def test_the_decision_taken_is_what_is_stored_with_the_call(talk: Talk) -> None:
     agent = talk.agent("memgpt_agent")
     quiet = calls("core_memory_append", label="human", content="x", request_heartbeat=False)
@@ -230,6 +244,7 @@ def test_the_decision_taken_is_what_is_stored_with_the_call(talk: Talk) -> None:
     assert stop_reason(answer) == "max_steps"
 
 
+@pytest.mark.promise("heartbeat.thoughts")
 def test_native_reasoning_of_a_heartbeat_agent_stands_before_its_thought(talk: Talk) -> None:
     agent = talk.agent("memgpt_agent")
     answer = talk.say(agent, "Hello", thinks("Deep.") + HELLO)
@@ -242,6 +257,7 @@ def test_native_reasoning_of_a_heartbeat_agent_stands_before_its_thought(talk: T
     )
 
 
+@pytest.mark.promise("heartbeat.chain")
 def test_only_the_first_of_several_calls_counts(talk: Talk) -> None:
     agent = talk.agent("memgpt_agent", parallel_tool_calls=True)
     answer = talk.say(agent, "Hello", PLUMS + HELLO, HELLO)
@@ -249,6 +265,7 @@ def test_only_the_first_of_several_calls_counts(talk: Talk) -> None:
     assert talk.model.journal[0].body["parallel_tool_calls"] is False
 
 
+@pytest.mark.promise("kinds.sleeptime")
 def test_a_sleeptime_agent_ends_its_turn_with_its_last_edit(talk: Talk) -> None:
     agent = talk.agent("sleeptime_agent")
     answer = talk.say(
@@ -262,6 +279,7 @@ def test_a_sleeptime_agent_ends_its_turn_with_its_last_edit(talk: Talk) -> None:
     assert talk.block(agent, "human") == "Name: Eve. Likes plums."
 
 
+@pytest.mark.promise("kinds.workflow")
 def test_a_workflow_agent_forgets_each_turn_but_keeps_its_history(talk: Talk) -> None:
     agent = talk.agent("workflow_agent", tools=["send_message"])
     talk.say(agent, "One", HELLO)
@@ -274,6 +292,7 @@ def test_a_workflow_agent_forgets_each_turn_but_keeps_its_history(talk: Talk) ->
     assert talk.get(f"/v1/agents/{agent['id']}")["message_ids"] == [listed[0]["id"], *last_turn]
 
 
+@pytest.mark.promise("kinds.react")
 def test_a_react_agent_works_with_the_tools_it_is_given(talk: Talk) -> None:
     agent = talk.agent("react_agent", tools=["send_message", "conversation_search"])
     answer = talk.say(agent, "Hello", HELLO)
@@ -281,6 +300,7 @@ def test_a_react_agent_works_with_the_tools_it_is_given(talk: Talk) -> None:
     assert "<memory_blocks>" not in talk.model.last.system
 
 
+@pytest.mark.promise("heartbeat.stops")
 def test_a_heartbeat_agent_without_tools_has_nothing_to_call(talk: Talk) -> None:
     agent = talk.agent("react_agent")
     answer = talk.say(agent, "Hello", says("Just words"))
@@ -288,6 +308,7 @@ def test_a_heartbeat_agent_without_tools_has_nothing_to_call(talk: Talk) -> None
     assert "tools" not in talk.model.last.body
 
 
+@pytest.mark.promise("heartbeat.start")
 def test_an_initial_sequence_replaces_the_first_messages(talk: Talk) -> None:
     agent = talk.agent(
         "memgpt_agent",
@@ -305,11 +326,13 @@ def test_an_initial_sequence_replaces_the_first_messages(talk: Talk) -> None:
     assert talk.history(agent)[1]["content"] == "My name is Bob"
 
 
+@pytest.mark.promise("heartbeat.start")
 def test_an_empty_initial_sequence_leaves_the_system_message_alone(talk: Talk) -> None:
     agent = talk.agent("memgpt_agent", initial_message_sequence=[])
     assert kinds(talk.history(agent)) == ["system"]
 
 
+@pytest.mark.promise("heartbeat.speech")
 def test_the_sdk_reads_thoughts_and_speech(talk: Talk) -> None:
     agent = talk.agent("memgpt_agent")
     talk.model.script(HELLO)
@@ -320,6 +343,7 @@ def test_the_sdk_reads_thoughts_and_speech(talk: Talk) -> None:
     ]
 
 
+@pytest.mark.promise("heartbeat.speech")
 def test_speech_with_arguments_in_pieces_of_other_languages(talk: Talk) -> None:
     agent = talk.agent("memgpt_agent")
     answer = talk.say(agent, "你好", calls("send_message", thinking="问候。", message="你好 👋"))

@@ -20,6 +20,7 @@ def look_at(image: JsonObject) -> list[JsonObject]:
     return [{"role": "user", "content": [{"type": "text", "text": "Look:"}, image]}]
 
 
+@pytest.mark.promise("send.sdk")
 def test_the_sdk_sends_messages_and_reads_the_answer(talk: Talk) -> None:
     agent = talk.agent()
     talk.model.script(calls("memory_insert", label="human", new_string="Likes figs."), says("Noted."))
@@ -33,6 +34,7 @@ def test_the_sdk_sends_messages_and_reads_the_answer(talk: Talk) -> None:
     assert answer.usage.step_count == 2
 
 
+@pytest.mark.promise("send.sdk")
 def test_the_sdk_may_send_one_input_instead(talk: Talk) -> None:
     agent = talk.agent()
     talk.model.script(says("Hello!"))
@@ -41,6 +43,7 @@ def test_the_sdk_may_send_one_input_instead(talk: Talk) -> None:
     assert talk.model.last.last_user == "Hi"
 
 
+@pytest.mark.promise("send.inputs")
 def test_an_input_may_be_a_list_of_parts(talk: Talk) -> None:
     agent = talk.agent()
     talk.model.script(says("Hello!"))
@@ -49,6 +52,7 @@ def test_an_input_may_be_a_list_of_parts(talk: Talk) -> None:
     assert talk.model.last.messages[-1] == {"role": "user", "content": "Hi\nthere"}
 
 
+@pytest.mark.promise("send.inputs")
 @pytest.mark.parametrize(
     "body",
     [
@@ -77,6 +81,7 @@ def test_a_send_that_makes_no_sense_is_refused(talk: Talk, body: dict[str, Any])
     assert kinds(talk.history(agent, include_err=True)) == ["system"]
 
 
+@pytest.mark.promise("send.inputs")
 def test_half_a_surrogate_pair_is_refused(talk: Talk) -> None:
     agent = talk.agent()
     body = b'{"messages": [{"role": "user", "content": "\\ud800"}]}'
@@ -86,6 +91,7 @@ def test_half_a_surrogate_pair_is_refused(talk: Talk) -> None:
     assert response.status_code == 422, response.text
 
 
+@pytest.mark.promise("send.inputs")
 def test_fields_that_are_not_known_are_ignored(talk: Talk) -> None:
     agent = talk.agent()
     answer = talk.say(
@@ -94,6 +100,7 @@ def test_fields_that_are_not_known_are_ignored(talk: Talk) -> None:
     assert kinds(answer["messages"]) == ["assistant"]
 
 
+@pytest.mark.promise("send.not-found")
 def test_an_unknown_agent_is_not_found(talk: Talk) -> None:
     response = talk.http.post(
         "/v1/agents/agent-11111111-1111-4111-8111-111111111111/messages", json={"input": "Hi"}
@@ -102,6 +109,7 @@ def test_an_unknown_agent_is_not_found(talk: Talk) -> None:
     assert response.json()["detail"].startswith("NOT_FOUND: ")
 
 
+@pytest.mark.promise("send.not-found")
 def test_an_agent_of_another_organisation_is_not_found(talk: Talk) -> None:
     agent = talk.agent()
     stranger = talk.tenant.house.new_tenant()
@@ -112,6 +120,7 @@ def test_an_agent_of_another_organisation_is_not_found(talk: Talk) -> None:
     stranger.close()
 
 
+@pytest.mark.promise("send.images")
 def test_an_image_given_in_full_reaches_the_model(talk: Talk) -> None:
     agent = talk.agent()
     talk.model.script(says("A dot."))
@@ -139,6 +148,7 @@ def test_an_image_given_in_full_reaches_the_model(talk: Talk) -> None:
     )
 
 
+@pytest.mark.promise("send.images")
 def test_a_linked_image_is_fetched_once_and_kept(talk: Talk) -> None:
     agent = talk.agent()
     talk.model.script(says("A dot."), says("Still a dot."))
@@ -152,6 +162,7 @@ def test_a_linked_image_is_fetched_once_and_kept(talk: Talk) -> None:
     assert images.served == ["/dot.png"]
 
 
+@pytest.mark.promise("send.images")
 @pytest.mark.parametrize("path", ["/missing.png", "/page.html", "/elsewhere.png"])
 def test_a_linked_image_that_cannot_be_had_is_refused(talk: Talk, path: str) -> None:
     agent = talk.agent()
@@ -162,6 +173,7 @@ def test_a_linked_image_that_cannot_be_had_is_refused(talk: Talk, path: str) -> 
     assert kinds(talk.history(agent, include_err=True)) == ["system"]
 
 
+@pytest.mark.promise("send.images")
 @pytest.mark.parametrize("url", ["file:///etc/hosts", "http://", "http://169.254.1.1/x.png", "nonsense"])
 def test_images_are_fetched_from_web_addresses_only(talk: Talk, url: str) -> None:
     agent = talk.agent()
@@ -169,6 +181,7 @@ def test_images_are_fetched_from_web_addresses_only(talk: Talk, url: str) -> Non
     assert talk.refuse(agent, 400, messages=look_at(link))["detail"].startswith("INVALID_ARGUMENT: ")
 
 
+@pytest.mark.promise("send.override-model")
 def test_another_model_may_answer_one_message(talk: Talk) -> None:
     agent = talk.agent()
     talk.say(agent, "Hi", says("Hello!"), override_model="openai/gpt-4o")
@@ -177,12 +190,14 @@ def test_another_model_may_answer_one_message(talk: Talk) -> None:
     assert talk.get(f"/v1/agents/{agent['id']}")["model"] == "openai/gpt-4o-mini"
 
 
+@pytest.mark.promise("send.override-model")
 @pytest.mark.parametrize(("handle", "status"), [("gpt-4o", 400), ("openai/no-such-model", 404)])
 def test_an_override_that_names_no_model_is_refused(talk: Talk, handle: str, status: int) -> None:
     agent = talk.agent()
     assert "detail" in talk.refuse(agent, status, input="Hi", override_model=handle)
 
 
+@pytest.mark.promise("send.override-system")
 @pytest.mark.parametrize("name", ["override_system", "system"])
 def test_another_system_prompt_may_hold_for_one_message(talk: Talk, name: str) -> None:
     agent = talk.agent()
@@ -192,6 +207,7 @@ def test_another_system_prompt_may_hold_for_one_message(talk: Talk, name: str) -
     assert talk.model.journal[1].system == talk.history(agent)[0]["content"]
 
 
+@pytest.mark.promise("send.streaming")
 def test_streaming_over_the_plain_route_is_for_sdk_clients(talk: Talk) -> None:
     agent = talk.agent()
     talk.model.script(says("Hello!"))
@@ -199,12 +215,14 @@ def test_streaming_over_the_plain_route_is_for_sdk_clients(talk: Talk) -> None:
     assert response.headers["content-type"] == "text/event-stream; charset=utf-8"
 
 
+@pytest.mark.promise("send.sdk")
 def test_the_sdk_raises_the_status_of_a_refusal(talk: Talk) -> None:
     with pytest.raises(APIStatusError) as refused:
         talk.sdk.agents.messages.create("agent-11111111-1111-4111-8111-111111111111", input="Hi")
     assert refused.value.status_code == 404
 
 
+@pytest.mark.promise("send.not-found")
 def test_a_malformed_agent_id_is_refused_with_an_example(talk: Talk) -> None:
     response: httpx.Response = talk.http.post("/v1/agents/agent-1/messages", json={"input": "Hi"})
     assert response.status_code == 422

@@ -9,6 +9,7 @@ from tests.support.wire import Scrubber, scrub, told
 FIGS = calls("memory_insert", label="human", new_string="Eve likes figs.")
 
 
+@pytest.mark.promise("send.answer")
 def test_a_plain_answer_has_the_shape_that_clients_know(talk: Talk) -> None:
     agent = talk.agent()
     answer = talk.say(
@@ -65,6 +66,7 @@ def test_a_plain_answer_has_the_shape_that_clients_know(talk: Talk) -> None:
     )
 
 
+@pytest.mark.promise("send.ids")
 def test_what_was_said_is_listed_under_the_ids_of_the_answer(talk: Talk) -> None:
     agent = talk.agent()
     answer = talk.say(agent, "Hello there", says("Hello!"))
@@ -78,6 +80,7 @@ def test_what_was_said_is_listed_under_the_ids_of_the_answer(talk: Talk) -> None
     )
 
 
+@pytest.mark.promise("send.inputs")
 def test_parts_otid_and_name_of_an_input_are_kept(talk: Talk) -> None:
     agent = talk.agent()
     talk.model.script(says("pong"))
@@ -108,6 +111,7 @@ def test_parts_otid_and_name_of_an_input_are_kept(talk: Talk) -> None:
     )
 
 
+@pytest.mark.promise("native.tools")
 def test_a_memory_tool_and_then_the_answer(talk: Talk) -> None:
     agent = talk.agent()
     answer = talk.say(agent, "Remember that I like figs", FIGS, says("Noted."))
@@ -123,6 +127,7 @@ def test_a_memory_tool_and_then_the_answer(talk: Talk) -> None:
     assert talk.block(agent, "human") == "Name: Eve\nEve likes figs."
 
 
+@pytest.mark.promise("send.inputs")
 def test_several_inputs_reach_the_model_in_their_order(talk: Talk) -> None:
     agent = talk.agent()
     talk.model.script(says("Understood."))
@@ -149,6 +154,7 @@ def test_several_inputs_reach_the_model_in_their_order(talk: Talk) -> None:
     )
 
 
+@pytest.mark.promise("send.types")
 def test_the_types_that_come_back_can_be_chosen_and_all_are_stored(talk: Talk) -> None:
     agent = talk.agent()
     answer = talk.say(
@@ -158,6 +164,7 @@ def test_the_types_that_come_back_can_be_chosen_and_all_are_stored(talk: Talk) -
     assert kinds(talk.history(agent)) == ["system", "user", "tool_call", "tool_return", "assistant"]
 
 
+@pytest.mark.promise("native.text")
 def test_text_beside_a_tool_call_is_told_and_sent_back_to_the_model(talk: Talk) -> None:
     agent = talk.agent()
     answer = talk.say(agent, "Figs!", says("One moment.") + FIGS, says("Noted."))
@@ -172,6 +179,7 @@ def test_text_beside_a_tool_call_is_told_and_sent_back_to_the_model(talk: Talk) 
     assert talk.model.last.messages[2]["content"] == "One moment."
 
 
+@pytest.mark.promise("native.reasoning")
 def test_reasoning_comes_first_and_is_marked_as_the_models_own(talk: Talk) -> None:
     agent = talk.agent()
     answer = talk.say(agent, "Figs!", thinks("I should note it.") + says("Right.") + FIGS, says("Noted."))
@@ -184,6 +192,7 @@ def test_reasoning_comes_first_and_is_marked_as_the_models_own(talk: Talk) -> No
     )
 
 
+@pytest.mark.promise("native.tool-errors")
 def test_a_tool_that_fails_returns_an_error_and_the_loop_goes_on(talk: Talk) -> None:
     agent = talk.agent()
     wrong = calls("memory_replace", label="human", old_string="Bob", new_string="Eve")
@@ -198,6 +207,7 @@ def test_a_tool_that_fails_returns_an_error_and_the_loop_goes_on(talk: Talk) -> 
     assert talk.model.last.last_tool_return.status == "error"
 
 
+@pytest.mark.promise("native.tool-errors")
 def test_an_unknown_tool_is_an_error_return_that_names_the_known_ones(talk: Talk) -> None:
     agent = talk.agent()
     answer = talk.say(agent, "Fly!", calls("fly", height=3), says("I cannot."))
@@ -210,6 +220,7 @@ def test_an_unknown_tool_is_an_error_return_that_names_the_known_ones(talk: Talk
     )
 
 
+@pytest.mark.promise("native.tool-errors")
 def test_broken_arguments_with_one_meaning_are_understood(talk: Talk) -> None:
     agent = talk.agent()
     broken = calls_raw("memory_insert", "{'label': 'human', 'new_string': 'Eve likes figs.'")
@@ -219,6 +230,7 @@ def test_broken_arguments_with_one_meaning_are_understood(talk: Talk) -> None:
     assert talk.block(agent, "human") == "Name: Eve\nEve likes figs."
 
 
+@pytest.mark.promise("native.tool-errors")
 @pytest.mark.parametrize("arguments", ["not json at all", "[1, 2]", '{"label": "human"', '"human"'])
 def test_arguments_that_cannot_be_read_are_an_error_return(talk: Talk, arguments: str) -> None:
     agent = talk.agent()
@@ -228,6 +240,7 @@ def test_arguments_that_cannot_be_read_are_an_error_return(talk: Talk, arguments
     assert talk.say(agent, "And now?", says("All is well."))["messages"][0]["content"] == "All is well."
 
 
+@pytest.mark.promise("native.max-steps")
 def test_the_last_step_ends_the_turn_whatever_was_called(talk: Talk) -> None:
     agent = talk.agent()
     answer = talk.say(agent, "Figs!", FIGS, max_steps=1)
@@ -236,6 +249,7 @@ def test_the_last_step_ends_the_turn_whatever_was_called(talk: Talk) -> None:
     assert talk.run_of(answer)["status"] == "completed"
 
 
+@pytest.mark.promise("native.parallel")
 def test_parallel_calls_are_one_message_with_one_return_each(talk: Talk) -> None:
     agent = talk.agent(parallel_tool_calls=True)
     two = FIGS + calls("conversation_search", query="plums")
@@ -253,6 +267,7 @@ def test_parallel_calls_are_one_message_with_one_return_each(talk: Talk) -> None
     assert talk.model.last.roles == ["system", "user", "assistant", "tool", "tool"]
 
 
+@pytest.mark.promise("native.parallel")
 def test_without_parallel_calls_only_the_first_one_counts(talk: Talk) -> None:
     agent = talk.agent()
     two = FIGS + calls("memory_insert", label="persona", new_string="I like plums.")
@@ -268,6 +283,7 @@ def test_without_parallel_calls_only_the_first_one_counts(talk: Talk) -> None:
     assert talk.model.journal[0].body["parallel_tool_calls"] is False
 
 
+@pytest.mark.promise("native.cut")
 def test_an_answer_cut_at_the_output_limit_says_so(talk: Talk) -> None:
     agent = talk.agent()
     answer = talk.say(agent, "Tell me all", says("It began").finishing("length"))
@@ -276,6 +292,7 @@ def test_an_answer_cut_at_the_output_limit_says_so(talk: Talk) -> None:
     assert talk.run_of(answer)["status"] == "failed"
 
 
+@pytest.mark.promise("send.usage")
 def test_tokens_are_summed_over_the_steps(talk: Talk) -> None:
     agent = talk.agent()
     answer = talk.say(

@@ -3,6 +3,7 @@
 import re
 from itertools import pairwise
 
+import pytest
 from inline_snapshot import snapshot
 from tests.support.script import calls, calls_raw, fails, says, thinks
 from tests.support.scripted_model import SeenRequest
@@ -22,6 +23,7 @@ def assert_each_prompt_continues_the_last(journal: list[SeenRequest]) -> None:
         assert after.tools == before.tools
 
 
+@pytest.mark.promise("window.form")
 def test_the_model_sees_the_system_message_first_and_packed_tool_returns(talk: Talk) -> None:
     agent = talk.agent()
     talk.say(agent, "Figs!", FIGS, says("Noted."))
@@ -64,18 +66,21 @@ Eve likes figs.\
     )
 
 
+@pytest.mark.promise("window.form")
 def test_a_failed_tool_return_is_packed_as_failed(talk: Talk) -> None:
     agent = talk.agent()
     talk.say(agent, "Fly!", calls("fly"), says("I cannot."))
     assert json.decode(talk.model.last.messages[-1]["content"])["status"] == "Failed"
 
 
+@pytest.mark.promise("window.form")
 def test_times_in_packed_texts_are_of_the_agents_timezone(talk: Talk) -> None:
     agent = talk.agent(timezone="Asia/Kolkata")
     talk.say(agent, "Figs!", FIGS, says("Noted."))
     assert json.decode(talk.model.last.messages[-1]["content"])["time"].endswith("M IST+0530")
 
 
+@pytest.mark.promise("window.form")
 def test_the_request_carries_the_agents_tools_and_options(talk: Talk) -> None:
     agent = talk.agent(
         model_settings={"provider_type": "openai", "temperature": 0.2, "max_output_tokens": 99}
@@ -96,6 +101,7 @@ def test_the_request_carries_the_agents_tools_and_options(talk: Talk) -> None:
     assert talk.model.last.tool_names == ["conversation_search", "memory_insert", "memory_replace"]
 
 
+@pytest.mark.promise("window.prefix")
 def test_prompts_only_grow_at_their_end_over_steps_and_turns(talk: Talk) -> None:
     agent = talk.agent()
     talk.say(agent, "Figs!", says("A moment.") + FIGS, calls("fly"), thinks("Hm.") + says("Noted."))
@@ -105,6 +111,7 @@ def test_prompts_only_grow_at_their_end_over_steps_and_turns(talk: Talk) -> None
     assert_each_prompt_continues_the_last(talk.model.journal)
 
 
+@pytest.mark.promise("window.edits")
 def test_an_edit_is_in_the_block_at_once_and_in_the_system_message_when_compiled_anew(talk: Talk) -> None:
     agent = talk.agent()
     before = talk.history(agent)[0]
@@ -119,6 +126,7 @@ def test_an_edit_is_in_the_block_at_once_and_in_the_system_message_when_compiled
     assert talk.model.last.system == after["content"]
 
 
+@pytest.mark.promise("window.edits")
 def test_two_edits_of_one_step_build_on_each_other(talk: Talk) -> None:
     agent = talk.agent(parallel_tool_calls=True)
     both = FIGS + calls(
@@ -128,6 +136,7 @@ def test_two_edits_of_one_step_build_on_each_other(talk: Talk) -> None:
     assert talk.block(agent, "human") == "Name: Eve\nEve likes plums."
 
 
+@pytest.mark.promise("window.edits")
 def test_an_edit_of_a_shared_block_is_seen_by_every_holder(talk: Talk) -> None:
     block = talk.tenant.block("city", "Lisbon")
     agent, other = (talk.agent(block_ids=[block["id"]]) for _ in range(2))
@@ -147,6 +156,7 @@ def test_an_edit_of_a_shared_block_is_seen_by_every_holder(talk: Talk) -> None:
     assert reply["messages"][1]["tool_return"] == "Faro"
 
 
+@pytest.mark.promise("window.limits")
 def test_an_edit_beyond_the_limit_is_refused_with_the_numbers(talk: Talk) -> None:
     agent = talk.agent(memory_blocks=[{"label": "human", "value": "Name: Eve", "limit": 20}])
     answer = talk.say(agent, "Figs!", FIGS, says("There is no room."))
@@ -158,6 +168,7 @@ def test_an_edit_beyond_the_limit_is_refused_with_the_numbers(talk: Talk) -> Non
     assert talk.block(agent, "human") == "Name: Eve"
 
 
+@pytest.mark.promise("window.limits")
 def test_a_read_only_block_is_not_changed(talk: Talk) -> None:
     agent = talk.agent(memory_blocks=[{"label": "human", "value": "Name: Eve", "read_only": True}])
     answer = talk.say(agent, "Figs!", FIGS, says("I may not."))
@@ -167,6 +178,7 @@ def test_a_read_only_block_is_not_changed(talk: Talk) -> None:
     assert talk.block(agent, "human") == "Name: Eve"
 
 
+@pytest.mark.promise("window.storable")
 def test_letters_that_no_database_holds_are_an_error_return(talk: Talk) -> None:
     agent = talk.agent()
     bad = calls_raw("memory_insert", '{"label": "human", "new_string": "a\\u0000b"}')
@@ -177,6 +189,7 @@ def test_letters_that_no_database_holds_are_an_error_return(talk: Talk) -> None:
     assert talk.block(agent, "human") == "Name: Eve"
 
 
+@pytest.mark.promise("window.storable")
 def test_two_calls_with_one_id_still_leave_a_history_that_can_be_sent(talk: Talk) -> None:
     agent = talk.agent(parallel_tool_calls=True)
     twin = calls_raw("memory_insert", '{"label": "human", "new_string": "Figs."}', call_id="call_x")
@@ -187,6 +200,7 @@ def test_two_calls_with_one_id_still_leave_a_history_that_can_be_sent(talk: Talk
     assert len({call["id"] for call in asked}) == 2
 
 
+@pytest.mark.promise("send.failed-input")
 def test_what_failed_before_does_not_come_back_in_the_next_prompt(talk: Talk) -> None:
     agent = talk.agent()
     talk.refuse(agent, 400, fails(400), input="Forget me")
@@ -195,6 +209,7 @@ def test_what_failed_before_does_not_come_back_in_the_next_prompt(talk: Talk) ->
     assert talk.model.last.last_user == "Hello"
 
 
+@pytest.mark.promise("window.form")
 def test_an_agent_without_tools_is_asked_without_tools(talk: Talk) -> None:
     agent = talk.agent(include_base_tools=False)
     talk.say(agent, "Hi", says("Hello!"))
@@ -202,6 +217,7 @@ def test_an_agent_without_tools_is_asked_without_tools(talk: Talk) -> None:
     assert "tool_choice" not in talk.model.last.body
 
 
+@pytest.mark.promise("send.provider-errors")
 def test_an_empty_answer_is_an_error_of_the_model(talk: Talk) -> None:
     agent = talk.agent()
     body = talk.refuse(agent, 500, says(""), input="Hi")

@@ -39,6 +39,7 @@ def npm_folder() -> Path:
     return folder
 
 
+@pytest.mark.promise("clients.npm")
 def test_the_life_of_an_agent_through_the_npm_client(talk: Talk, npm_folder: Path) -> None:
     talk.model.script(
         says("Hello Eve!"),

@@ -36,6 +36,7 @@ def found(talk: Talk, **query: Any) -> list[str]:
     return [each["id"] for each in talk.get("/v1/runs/", **query)]
 
 
+@pytest.mark.promise("runs.record")
 def test_every_send_leaves_a_run(talk: Talk, run: JsonObject) -> None:
     for key in ("ttft_ns", "total_duration_ns"):
         assert run[key] > 0
@@ -68,6 +69,7 @@ def test_every_send_leaves_a_run(talk: Talk, run: JsonObject) -> None:
     assert talk.get(f"/v1/runs/{run['id']}") == run
 
 
+@pytest.mark.promise("runs.record")
 def test_the_kind_of_send_and_its_wishes_are_on_record(talk: Talk, agent: JsonObject) -> None:
     frames = talk.stream(agent, "Hi", says("Hello!"), include_return_message_types=["assistant_message"])
     streamed = talk.get(f"/v1/runs/{frames[0]['run_id']}")
@@ -76,6 +78,7 @@ def test_the_kind_of_send_and_its_wishes_are_on_record(talk: Talk, agent: JsonOb
     assert streamed["background"] is False
 
 
+@pytest.mark.promise("runs.record")
 def test_the_agent_remembers_its_last_run(talk: Talk, agent: JsonObject, run: JsonObject) -> None:
     state = talk.get(f"/v1/agents/{agent['id']}")
     assert state["last_stop_reason"] == "end_turn"
@@ -83,6 +86,7 @@ def test_the_agent_remembers_its_last_run(talk: Talk, agent: JsonObject, run: Js
     assert state["last_run_duration_ms"] == run["total_duration_ns"] // 1_000_000
 
 
+@pytest.mark.promise("runs.messages")
 def test_the_messages_of_a_run_begin_with_its_input(talk: Talk, run: JsonObject) -> None:
     path = f"/v1/runs/{run['id']}/messages"
     listed = talk.get(path)
@@ -92,6 +96,7 @@ def test_the_messages_of_a_run_begin_with_its_input(talk: Talk, run: JsonObject)
     assert kinds(talk.get(path, before=listed[2]["id"])) == ["user", "tool_call"]
 
 
+@pytest.mark.promise("runs.usage")
 def test_usage_and_metrics_of_a_run(talk: Talk, agent: JsonObject, run: JsonObject) -> None:
     assert talk.get(f"/v1/runs/{run['id']}/usage") == snapshot(
         {
@@ -126,6 +131,7 @@ def test_usage_and_metrics_of_a_run(talk: Talk, agent: JsonObject, run: JsonObje
     )
 
 
+@pytest.mark.promise("runs.steps")
 def test_the_steps_of_a_run_newest_first(talk: Talk, run: JsonObject) -> None:
     steps = talk.get(f"/v1/runs/{run['id']}/steps")
     names = Scrubber()
@@ -173,6 +179,7 @@ def test_the_steps_of_a_run_newest_first(talk: Talk, run: JsonObject) -> None:
     assert talk.get(f"/v1/runs/{run['id']}/steps", after=steps[0]["id"]) == steps[1:]
 
 
+@pytest.mark.promise("steps.retrieve")
 def test_a_step_by_itself(talk: Talk, run: JsonObject) -> None:
     answer, call = talk.get(f"/v1/runs/{run['id']}/steps")
     assert talk.get(f"/v1/steps/{answer['id']}") == answer
@@ -201,6 +208,7 @@ def test_a_step_by_itself(talk: Talk, run: JsonObject) -> None:
     assert talk.get(f"/v1/steps/{answer['id']}/metrics")["tool_execution_ns"] is None
 
 
+@pytest.mark.promise("steps.feedback")
 def test_feedback_on_a_step(talk: Talk, run: JsonObject) -> None:
     step_id = talk.get(f"/v1/runs/{run['id']}/steps")[0]["id"]
     path = f"/v1/steps/{step_id}/feedback"
@@ -212,6 +220,7 @@ def test_feedback_on_a_step(talk: Talk, run: JsonObject) -> None:
     assert talk.http.patch(f"/v1/steps/{NO_STEP}/feedback", json={"feedback": "positive"}).status_code == 404
 
 
+@pytest.mark.promise("steps.list")
 def test_steps_are_found_by_what_they_are(talk: Talk, agent: JsonObject, run: JsonObject) -> None:
     last, first = (step["id"] for step in talk.get(f"/v1/runs/{run['id']}/steps"))
     talk.ask("PATCH", f"/v1/steps/{last}/feedback", json={"feedback": "negative", "tags": ["slow", "dull"]})
@@ -235,6 +244,7 @@ def test_steps_are_found_by_what_they_are(talk: Talk, agent: JsonObject, run: Js
     assert found(end_date="2000-01-01T00:00:00Z") == []
 
 
+@pytest.mark.promise("runs.list")
 def test_runs_are_found_by_what_they_are(talk: Talk, agent: JsonObject, run: JsonObject) -> None:
     talk.refuse(agent, 400, fails(400), input="Fail")
     failed = found(talk, agent_id=agent["id"])[0]
@@ -257,6 +267,7 @@ def test_runs_are_found_by_what_they_are(talk: Talk, agent: JsonObject, run: Jso
     assert found(talk, order="asc", after=run["id"]) == [failed, cut]
 
 
+@pytest.mark.promise("runs.list")
 def test_a_run_at_work_is_active(talk: Talk, agent: JsonObject) -> None:
     gate = Gate()
     talk.model.script(says("late").held(gate))
@@ -271,11 +282,13 @@ def test_a_run_at_work_is_active(talk: Talk, agent: JsonObject) -> None:
     assert talk.get("/v1/runs/active") == []
 
 
+@pytest.mark.promise("runs.list")
 @pytest.mark.parametrize("query", [{"limit": 1001}, {"limit": 0}, {"statuses": "x"}, {"stop_reason": "x"}])
 def test_a_filter_that_makes_no_sense_is_refused(talk: Talk, query: JsonObject) -> None:
     assert talk.http.get("/v1/runs/", params=query).status_code == 422
 
 
+@pytest.mark.promise("runs.delete")
 def test_a_run_can_be_deleted_and_its_messages_stay(talk: Talk, agent: JsonObject, run: JsonObject) -> None:
     step_id = talk.get(f"/v1/runs/{run['id']}/steps")[0]["id"]
     assert talk.http.delete(f"/v1/runs/{run['id']}").status_code == 200
@@ -286,18 +299,21 @@ def test_a_run_can_be_deleted_and_its_messages_stay(talk: Talk, agent: JsonObjec
     assert kinds(talk.say(agent, "Still there?", says("Yes."))["messages"]) == ["assistant"]
 
 
+@pytest.mark.promise("runs.retrieve")
 @pytest.mark.parametrize("part", ["", "/messages", "/usage", "/metrics", "/steps"])
 def test_an_unknown_run_is_not_found(talk: Talk, part: str) -> None:
     assert talk.http.get(f"/v1/runs/{NO_RUN}{part}").status_code == 404
     assert talk.http.get(f"/v1/runs/run-1{part}").status_code == 422
 
 
+@pytest.mark.promise("steps.retrieve")
 @pytest.mark.parametrize("part", ["", "/messages", "/metrics"])
 def test_an_unknown_step_is_not_found(talk: Talk, part: str) -> None:
     assert talk.http.get(f"/v1/steps/{NO_STEP}{part}").status_code == 404
     assert talk.http.get(f"/v1/steps/step-1{part}").status_code == 422
 
 
+@pytest.mark.promise("runs.retrieve")
 def test_records_end_at_the_organisation(talk: Talk, run: JsonObject) -> None:
     step_id = talk.get(f"/v1/runs/{run['id']}/steps")[0]["id"]
     stranger = talk.tenant.house.new_tenant()
@@ -308,6 +324,7 @@ def test_records_end_at_the_organisation(talk: Talk, run: JsonObject) -> None:
     stranger.close()
 
 
+@pytest.mark.promise("runs.sdk")
 def test_the_sdk_reads_runs_and_steps(talk: Talk, agent: JsonObject, run: JsonObject) -> None:
     sdk = talk.sdk
     assert sdk.runs.retrieve(run["id"]).status == "completed"

@@ -100,6 +100,7 @@ def server(databases: Databases, tmp_path: Path, model: ScriptedModel) -> Iterat
     running.stop()
 
 
+@pytest.mark.promise("clients.guide")
 def test_the_guide_with_curl(curl: httpx.Client, model: ScriptedModel) -> None:
     created = curl.post("/v1/agents/", content=CREATE)
     assert created.status_code == 200
@@ -128,6 +129,7 @@ def test_the_guide_with_curl(curl: httpx.Client, model: ScriptedModel) -> None:
     model.verify()
 
 
+@pytest.mark.promise("clients.guide")
 def test_the_guide_in_python(server: RunningServer, model: ScriptedModel) -> None:
     model.script(says("It is going well, Bob!"))
     base_url = server.base_url
@@ -162,6 +164,7 @@ def test_the_guide_in_python(server: RunningServer, model: ScriptedModel) -> Non
     model.verify()
 
 
+@pytest.mark.promise("clients.notes")
 @pytest.mark.parametrize("agent_type", [None, "memgpt_v2_agent"])
 @pytest.mark.parametrize("is_moved", [False, True], ids=["by setting", "by configuration"])
 def test_the_notes_a_name_is_corrected_in_the_human_block(
@@ -202,6 +205,7 @@ def rename_when_told(seen: SeenRequest) -> Line:
     return says("好的，阿里巴巴！")
 
 
+@pytest.mark.promise("clients.notes")
 def test_a_configuration_in_full_needs_no_provider_in_the_settings(talk: Talk) -> None:
     body: JsonObject = json.decode(CREATE_DEEPSEEK)
     body["llm_config"]["model_endpoint"] = talk.model.base_url

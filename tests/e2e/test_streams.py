@@ -20,6 +20,7 @@ APPEND = calls(
 )
 
 
+@pytest.mark.promise("streams.steps")
 def test_steps_of_a_plain_answer(talk: Talk) -> None:
     agent = talk.agent()
     assert flow(talk.stream(agent, "Say 'pong'", says("pong"))) == snapshot(
@@ -33,6 +34,7 @@ def test_steps_of_a_plain_answer(talk: Talk) -> None:
     )
 
 
+@pytest.mark.promise("streams.steps")
 def test_steps_of_a_tool_call_and_the_answer(talk: Talk) -> None:
     agent = talk.agent()
     assert flow(talk.stream(agent, "Leeks!", LEEKS, says("Done, it is noted."))) == snapshot(
@@ -48,6 +50,7 @@ def test_steps_of_a_tool_call_and_the_answer(talk: Talk) -> None:
     )
 
 
+@pytest.mark.promise("streams.steps")
 def test_steps_of_an_agent_that_speaks_through_a_tool(talk: Talk) -> None:
     agent = talk.agent("memgpt_agent")
     assert flow(talk.stream(agent, "Kale!", APPEND, SPEECH)) == snapshot(
@@ -65,6 +68,7 @@ def test_steps_of_an_agent_that_speaks_through_a_tool(talk: Talk) -> None:
     )
 
 
+@pytest.mark.promise("streams.tokens")
 def test_tokens_of_a_plain_answer(talk: Talk) -> None:
     agent = talk.agent()
     assert flow(talk.stream(agent, "Count", says("one two three"), stream_tokens=True)) == snapshot(
@@ -78,6 +82,7 @@ def test_tokens_of_a_plain_answer(talk: Talk) -> None:
     )
 
 
+@pytest.mark.promise("streams.tokens")
 def test_tokens_of_a_tool_call_and_the_answer(talk: Talk) -> None:
     agent = talk.agent()
     frames = talk.stream(agent, "Leeks!", LEEKS, says("Done, it is noted."), stream_tokens=True)
@@ -94,6 +99,7 @@ def test_tokens_of_a_tool_call_and_the_answer(talk: Talk) -> None:
     )
 
 
+@pytest.mark.promise("streams.tokens")
 def test_tokens_of_reasoning_text_and_parallel_calls(talk: Talk) -> None:
     agent = talk.agent(parallel_tool_calls=True)
     both = thinks("Two things.") + says("A moment.") + LEEKS
@@ -113,6 +119,7 @@ def test_tokens_of_reasoning_text_and_parallel_calls(talk: Talk) -> None:
     )
 
 
+@pytest.mark.promise("streams.tokens")
 def test_tokens_of_calls_that_do_not_count_are_not_sent(talk: Talk) -> None:
     agent = talk.agent()
     both = LEEKS + calls("memory_insert", label="persona", new_string="I like leeks.")
@@ -129,6 +136,7 @@ def test_tokens_of_calls_that_do_not_count_are_not_sent(talk: Talk) -> None:
     )
 
 
+@pytest.mark.promise("streams.tokens")
 def test_tokens_of_thought_and_speech(talk: Talk) -> None:
     agent = talk.agent("memgpt_agent")
     assert flow(talk.stream(agent, "Count", SPEECH, stream_tokens=True)) == snapshot(
@@ -143,6 +151,7 @@ def test_tokens_of_thought_and_speech(talk: Talk) -> None:
     )
 
 
+@pytest.mark.promise("streams.tokens")
 def test_tokens_of_a_thought_a_call_and_speech(talk: Talk) -> None:
     agent = talk.agent("memgpt_agent")
     assert flow(talk.stream(agent, "Kale!", APPEND, SPEECH, stream_tokens=True)) == snapshot(
@@ -160,6 +169,7 @@ def test_tokens_of_a_thought_a_call_and_speech(talk: Talk) -> None:
     )
 
 
+@pytest.mark.promise("streams.tokens")
 def test_tokens_of_speech_as_the_call_that_it_is(talk: Talk) -> None:
     agent = talk.agent("memgpt_agent")
     frames = talk.stream(agent, "Count", SPEECH, stream_tokens=True, use_assistant_message=False)
@@ -195,6 +205,7 @@ REPLIES: dict[str, tuple[str, tuple[Line, ...]]] = {
 }
 
 
+@pytest.mark.promise("streams.sums")
 @pytest.mark.parametrize(("agent_type", "lines"), REPLIES.values(), ids=REPLIES)
 def test_the_pieces_of_a_stream_add_up_to_what_is_stored(
     talk: Talk, agent_type: str, lines: tuple[Line, ...]
@@ -208,6 +219,7 @@ def test_the_pieces_of_a_stream_add_up_to_what_is_stored(
     assert streamed == {(m["message_type"], m["otid"]) for m in stored}
 
 
+@pytest.mark.promise("streams.tokens")
 def test_a_thought_that_comes_late_does_not_tear_the_call_apart(talk: Talk) -> None:
     agent = talk.agent("memgpt_agent")
     late = calls(
@@ -218,6 +230,7 @@ def test_a_thought_that_comes_late_does_not_tear_the_call_apart(talk: Talk) -> N
     assert spoken(frames)["call_1_0"] == {"label": "human", "content": "Kale."}
 
 
+@pytest.mark.promise("send.types")
 def test_the_types_in_a_stream_can_be_chosen(talk: Talk) -> None:
     agent = talk.agent()
     wanted = ["assistant_message"]
@@ -240,6 +253,7 @@ def test_the_types_in_a_stream_can_be_chosen(talk: Talk) -> None:
     assert kinds(talk.history(agent, limit=4))[:2] == ["user", "reasoning"]
 
 
+@pytest.mark.promise("streams.pings")
 def test_pings_can_be_left_out(talk: Talk) -> None:
     agent = talk.agent()
     assert flow(
@@ -249,6 +263,7 @@ def test_pings_can_be_left_out(talk: Talk) -> None:
     )
 
 
+@pytest.mark.promise("send.streaming")
 def test_a_stream_over_the_plain_route_has_the_same_frames(talk: Talk) -> None:
     agent = talk.agent()
     talk.model.script(says("pong"))
@@ -268,6 +283,7 @@ def test_a_stream_over_the_plain_route_has_the_same_frames(talk: Talk) -> None:
     )
 
 
+@pytest.mark.promise("streams.sdk")
 def test_the_sdk_reads_a_stream_of_tokens(talk: Talk) -> None:
     agent = talk.agent()
     talk.model.script(LEEKS, says("one two"))
@@ -293,6 +309,7 @@ def test_the_sdk_reads_a_stream_of_tokens(talk: Talk) -> None:
     )
 
 
+@pytest.mark.promise("streams.sdk")
 def test_the_sdk_reads_a_stream_of_steps(talk: Talk) -> None:
     agent = talk.agent("memgpt_agent")
     talk.model.script(SPEECH)
@@ -304,6 +321,7 @@ def test_the_sdk_reads_a_stream_of_steps(talk: Talk) -> None:
     )
 
 
+@pytest.mark.promise("streams.steps")
 def test_what_is_streamed_is_listed_under_the_same_ids(talk: Talk) -> None:
     agent = talk.agent()
     frames = talk.stream(agent, "Leeks!", LEEKS, says("Done."))
@@ -312,6 +330,7 @@ def test_what_is_streamed_is_listed_under_the_same_ids(talk: Talk) -> None:
     assert told(talk.history(agent, limit=3), names) == shown
 
 
+@pytest.mark.promise("streams.steps")
 def test_several_inputs_and_parts_may_be_streamed_too(talk: Talk) -> None:
     agent = talk.agent()
     talk.model.script(says("Both."))

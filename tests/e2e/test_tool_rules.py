@@ -41,6 +41,7 @@ def forced(name: str) -> JsonObject:
     return {"type": "function", "function": {"name": name}}
 
 
+@pytest.mark.promise("rules.run-first")
 def test_run_first_offers_one_tool_and_forces_it_then_all(talk: Talk) -> None:
     agent = ruled(talk, rule("run_first", "memory_insert"))
     answer = talk.say(agent, "Figs!", INSERT, says("Noted."))
@@ -48,12 +49,14 @@ def test_run_first_offers_one_tool_and_forces_it_then_all(talk: Talk) -> None:
     assert offers(talk) == [(["memory_insert"], forced("memory_insert")), (TOOLS, "auto")]
 
 
+@pytest.mark.promise("rules.run-first")
 def test_several_first_tools_leave_the_choice(talk: Talk) -> None:
     agent = ruled(talk, rule("run_first", "memory_insert"), rule("run_first", "memory_replace"))
     talk.say(agent, "Figs!", REPLACE, says("Noted."))
     assert offers(talk) == [(["memory_insert", "memory_replace"], "required"), (TOOLS, "auto")]
 
 
+@pytest.mark.promise("rules.run-first")
 def test_rules_begin_anew_with_every_message(talk: Talk) -> None:
     agent = ruled(talk, rule("run_first", "memory_insert"))
     talk.say(agent, "Figs!", INSERT, says("Noted."))
@@ -61,6 +64,7 @@ def test_rules_begin_anew_with_every_message(talk: Talk) -> None:
     assert [names for names, _ in offers(talk)] == [["memory_insert"], TOOLS, ["memory_insert"], TOOLS]
 
 
+@pytest.mark.promise("rules.refusal")
 def test_a_call_that_is_not_allowed_is_refused_and_the_loop_goes_on(talk: Talk) -> None:
     agent = ruled(talk, rule("run_first", "memory_insert"))
     answer = talk.say(agent, "Figs!", REPLACE, INSERT, says("Noted."))
@@ -72,6 +76,7 @@ def test_a_call_that_is_not_allowed_is_refused_and_the_loop_goes_on(talk: Talk) 
     assert talk.block(agent, "human") == "Name: Eve\nLikes figs."
 
 
+@pytest.mark.promise("rules.prefill")
 def test_prefilled_arguments_override_the_models(talk: Talk) -> None:
     agent = ruled(talk, rule("run_first", "memory_insert", args={"label": "persona"}))
     talk.say(agent, "Figs!", INSERT, says("Noted."))
@@ -79,6 +84,7 @@ def test_prefilled_arguments_override_the_models(talk: Talk) -> None:
     assert talk.block(agent, "persona") == "I am calm.\nLikes figs."
 
 
+@pytest.mark.promise("rules.prefill")
 def test_prefilled_arguments_that_a_tool_does_not_take_are_refused_at_creation(talk: Talk) -> None:
     body = {
         "model": "openai/gpt-4o-mini",
@@ -94,6 +100,7 @@ def test_prefilled_arguments_that_a_tool_does_not_take_are_refused_at_creation(t
     )
 
 
+@pytest.mark.promise("rules.prefill")
 def test_a_prefill_that_no_longer_fits_ends_the_turn(talk: Talk) -> None:
     agent = ruled(talk, rule("run_first", "conversation_search", args={"colour": "red"}))
     tool_id = talk.tenant.tool_id("conversation_search")
@@ -106,6 +113,7 @@ def test_a_prefill_that_no_longer_fits_ends_the_turn(talk: Talk) -> None:
     assert talk.run_of(answer)["status"] == "failed"
 
 
+@pytest.mark.promise("rules.exit-loop")
 def test_exit_loop_ends_the_turn_after_its_tool(talk: Talk) -> None:
     agent = ruled(talk, rule("exit_loop", "memory_insert"))
     answer = talk.say(agent, "Figs!", REPLACE, INSERT)
@@ -113,6 +121,7 @@ def test_exit_loop_ends_the_turn_after_its_tool(talk: Talk) -> None:
     assert stop_reason(answer) == "tool_rule"
 
 
+@pytest.mark.promise("rules.exit-loop")
 def test_exit_loop_waits_for_a_call_that_works(talk: Talk) -> None:
     agent = ruled(talk, rule("exit_loop", "memory_insert"))
     wrong = calls("memory_insert", label="nobody", new_string="Likes figs.")
@@ -121,6 +130,7 @@ def test_exit_loop_waits_for_a_call_that_works(talk: Talk) -> None:
     assert stop_reason(answer) == "tool_rule"
 
 
+@pytest.mark.promise("rules.continue-loop")
 def test_continue_loop_goes_on_where_a_heartbeat_agent_would_stop(talk: Talk) -> None:
     tools = [*TOOLS, "send_message"]
     quiet = calls("memory_insert", label="human", new_string="Figs.", request_heartbeat=False)
@@ -130,6 +140,7 @@ def test_continue_loop_goes_on_where_a_heartbeat_agent_would_stop(talk: Talk) ->
     assert talk.say(bound, "Figs!", quiet, SPEAK)["usage"]["step_count"] == 2
 
 
+@pytest.mark.promise("rules.children")
 def test_children_are_all_that_may_follow_their_parent(talk: Talk) -> None:
     agent = ruled(
         talk, rule("constrain_child_tools", "memory_insert", children=["memory_replace", "memory_rethink"])
@@ -142,6 +153,7 @@ def test_children_are_all_that_may_follow_their_parent(talk: Talk) -> None:
     ]
 
 
+@pytest.mark.promise("rules.prefill")
 def test_arguments_of_children_can_be_prefilled(talk: Talk) -> None:
     agent = ruled(
         talk,
@@ -165,6 +177,7 @@ CONDITION = rule(
 )
 
 
+@pytest.mark.promise("rules.conditional")
 @pytest.mark.parametrize(
     ("word", "child"), [("yes", "memory_insert"), ("no", "memory_replace"), ("perhaps", "memory_rethink")]
 )
@@ -175,6 +188,7 @@ def test_a_condition_chooses_the_child_by_what_was_returned(talk: Talk, word: st
     assert stop_reason(answer) == "end_turn"
 
 
+@pytest.mark.promise("rules.conditional")
 def test_a_strict_condition_without_a_branch_leaves_nothing_to_call(talk: Talk) -> None:
     strict = rule(
         "conditional",
@@ -190,6 +204,7 @@ def test_a_strict_condition_without_a_branch_leaves_nothing_to_call(talk: Talk) 
     assert stop_reason(answer) == "tool_rule"
 
 
+@pytest.mark.promise("rules.parent")
 def test_children_may_be_called_only_right_after_their_parent(talk: Talk) -> None:
     agent = ruled(talk, rule("parent_last_tool", "memory_insert", children=["memory_replace"]))
     talk.say(agent, "Figs!", INSERT, REPLACE, says("Noted."))
@@ -202,6 +217,7 @@ def test_children_may_be_called_only_right_after_their_parent(talk: Talk) -> Non
     )
 
 
+@pytest.mark.promise("rules.max-count")
 def test_a_tool_is_hidden_once_it_was_called_often_enough(talk: Talk) -> None:
     agent = ruled(talk, rule("max_count_per_step", "memory_insert", max_count_limit=2))
     answer = talk.say(agent, "Figs!", INSERT, INSERT, INSERT, says("Enough."))
@@ -210,6 +226,7 @@ def test_a_tool_is_hidden_once_it_was_called_often_enough(talk: Talk) -> None:
     assert talk.block(agent, "human").count("figs") == 2
 
 
+@pytest.mark.promise("rules.required")
 def test_a_turn_cannot_end_before_what_is_required(talk: Talk) -> None:
     agent = ruled(talk, rule("required_before_exit", "memory_insert"))
     answer = talk.say(agent, "Figs!", says("Noted."), INSERT, says("Now it is."))
@@ -220,11 +237,13 @@ def test_a_turn_cannot_end_before_what_is_required(talk: Talk) -> None:
     assert "memory_insert" in reminder["content"]
 
 
+@pytest.mark.promise("rules.required")
 def test_what_is_required_but_not_attached_holds_nobody_up(talk: Talk) -> None:
     agent = ruled(talk, rule("required_before_exit", "send_message"))
     assert stop_reason(talk.say(agent, "Figs!", says("Noted."))) == "end_turn"
 
 
+@pytest.mark.promise("rules.required")
 def test_speech_cannot_end_a_turn_before_what_is_required(talk: Talk) -> None:
     agent = ruled(
         talk,
@@ -239,6 +258,7 @@ def test_speech_cannot_end_a_turn_before_what_is_required(talk: Talk) -> None:
     assert stop_reason(answer) == "end_turn"
 
 
+@pytest.mark.promise("rules.told")
 def test_rules_are_told_to_the_model_in_the_system_message(talk: Talk) -> None:
     agent = ruled(
         talk,
@@ -257,6 +277,7 @@ The order in which tools may be called:
 """)
 
 
+@pytest.mark.promise("rules.together")
 def test_rules_about_order_forbid_parallel_calls(talk: Talk) -> None:
     agent = ruled(talk, rule("exit_loop", "memory_rethink"), parallel_tool_calls=True)
     answer = talk.say(agent, "Figs!", INSERT + REPLACE, says("Noted."))
@@ -264,6 +285,7 @@ def test_rules_about_order_forbid_parallel_calls(talk: Talk) -> None:
     assert talk.model.journal[0].body["parallel_tool_calls"] is False
 
 
+@pytest.mark.promise("rules.together")
 def test_a_first_tool_children_a_limit_and_an_exit_work_together(talk: Talk) -> None:
     agent = ruled(
         talk,
@@ -283,6 +305,7 @@ def test_a_first_tool_children_a_limit_and_an_exit_work_together(talk: Talk) -> 
     )
 
 
+@pytest.mark.promise("rules.together")
 @pytest.mark.parametrize("unknown", [rule("no_such_rule", "memory_insert"), {"type": "exit_loop"}])
 def test_a_rule_that_is_none_is_refused(talk: Talk, unknown: JsonObject) -> None:
     body = {"model": "openai/gpt-4o-mini", "tool_rules": [unknown]}
