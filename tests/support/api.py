@@ -37,11 +37,17 @@ class Api:
         response.raise_for_status()
         return response.text
 
-    async def history(self, agent_id: str) -> list[Body]:
+    async def history(self, agent_id: str, *, limit: int = 1000) -> list[Body]:
         """All messages after the system message, oldest first."""
-        found = await self._json(
-            "GET", f"/agents/{agent_id}/messages", params={"limit": 1000, "order": "asc"}
-        )
+        path = f"/agents/{agent_id}/messages"
+        found: list[Body] = []
+        after: dict[str, str] = {}
+        while len(found) < limit:
+            page: list[Body] = await self._json("GET", path, params={"limit": 100, "order": "asc", **after})
+            found += page
+            if not page:
+                break
+            after = {"after": page[-1]["id"]}
         return [message for message in found if message["message_type"] != "system_message"]
 
     async def runs(self, agent_id: str | None = None) -> list[Body]:
