@@ -13,17 +13,17 @@ from pathlib import Path
 @cache
 def this_worker() -> str:
     pid = os.getpid()
-    return "|".join((platform.node(), _boot(), str(pid), _started(pid) or "0"))
+    return "|".join((*_place(), str(pid), _started(pid) or "0"))
 
 
 def is_surely_gone(worker: str) -> bool:
-    """False when it is alive, or on another machine, or when one cannot tell."""
+    """False when it is alive, or where this process cannot see it, or when one cannot tell."""
     parts = worker.split("|")
-    if len(parts) != 4 or parts[0] != platform.node():
+    # Names of machines are not unique, and containers number their processes each for itself: only one
+    # that ran under the same kernel, since its last boot, in the same process namespace, can be missed.
+    if len(parts) != 5 or tuple(parts[:3]) != _place():
         return False
-    _, boot, pid, started = parts
-    if boot != _boot():
-        return True
+    pid, started = parts[3:]
     if _has_proc():
         return _started(int(pid)) != started
     try:
@@ -36,11 +36,14 @@ def is_surely_gone(worker: str) -> bool:
 
 
 @cache
-def _boot() -> str:
+def _place() -> tuple[str, str, str]:
+    """Where process numbers mean something: the machine, its boot, and the process namespace."""
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        namespace = str(Path("/proc/self/ns/pid").readlink())
     except OSError:
-        return ""
+        boot = namespace = ""
+    return platform.node(), boot, namespace
 
 
 @cache
