@@ -29,7 +29,7 @@ from remanence.core.run import Run, Step, status_after
 from remanence.db.dialect import json_list_holds, notify
 from remanence.db.paging import fetch_page
 from remanence.db.tables import AgentRow, LeaseRow, RunEventsRow, RunOtidRow, RunRow, StepRow
-from remanence.errors import AgentBusy, NotFound
+from remanence.errors import AgentBusy, Conflict, NotFound
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import AgentId, RunId
 from remanence.kit.json import JsonObject
@@ -459,8 +459,10 @@ def list_runs(connection: Connection, actor: Actor, query: RunQuery, page: Page)
 
 
 def delete_run(connection: Connection, actor: Actor, run_id: str) -> None:
-    """The record goes; the messages stay. Raises NotFound."""
-    get_run(connection, actor, run_id)
+    """The record goes; the messages stay. Raises NotFound, and Conflict while the run is at work."""
+    run = get_run(connection, actor, run_id)
+    if run.status in _OPEN:
+        raise Conflict(f"{run_id} is still at work: cancel it, or wait for its end, and delete it then.")
     connection.execute(delete(RunRow).where(RunRow.id == run_id))
 
 
