@@ -152,6 +152,7 @@ TURNS = {
     "native.tool-errors": "A tool that fails, is unknown or cannot be called so is an error return; the loop goes on.",
     "native.tools": "A call, its return and the answer.",
     "window.edits": "Memory edits are in the block at once, and in the system message when it is compiled anew.",
+    "window.fresh": "What others change meanwhile, the next step knows; nothing of theirs is overwritten.",
     "window.form": "The model sees the system message first, then the history with packed returns.",
     "window.limits": "Limits and read-only blocks are error returns that change nothing.",
     "window.prefix": "Prompts only grow at their end, over steps and turns.",
@@ -195,7 +196,7 @@ HISTORY = {
 }
 
 RUNS = {
-    "runs.delete": "A run can be deleted; its messages stay.",
+    "runs.delete": "A run that is over can be deleted; its messages stay.",
     "runs.list": "Runs are found by agent, status, reason and more, in either order, by pages.",
     "runs.messages": "The messages of a run begin with its input.",
     "runs.record": "Every send leaves a run, and the agent remembers its last one.",
