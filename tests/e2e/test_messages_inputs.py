@@ -53,6 +53,16 @@ def test_an_input_may_be_a_list_of_parts(talk: Talk) -> None:
 
 
 @pytest.mark.promise("send.inputs")
+def test_each_input_keeps_the_otid_that_it_came_with(talk: Talk) -> None:
+    agent = talk.agent()
+    talk.model.script(says("Hello!"))
+    roles = ("system", "assistant", "user")
+    inputs = [{"role": role, "content": role, "otid": f"otid-{role}"} for role in roles]
+    talk.ask("POST", messages_path(agent), json={"messages": inputs})
+    assert [m["otid"] for m in talk.history(agent)[1:4]] == [f"otid-{role}" for role in roles]
+
+
+@pytest.mark.promise("send.inputs")
 @pytest.mark.parametrize(
     "body",
     [

@@ -147,8 +147,8 @@ def test_several_inputs_reach_the_model_in_their_order(talk: Talk) -> None:
     assert told(talk.history(agent)[1:]) == snapshot(
         [
             "system message-1 otid-1 step-1 run-1: The shop is closed.",
-            "assistant message-2/0 step-1 run-1: We are closed.",
-            "user message-3 otid-2 step-1 run-1: When do you open?",
+            "assistant message-2 otid-2 step-1 run-1: We are closed.",
+            "user message-3 otid-3 step-1 run-1: When do you open?",
             "assistant message-4/0 step-1 run-1: Understood.",
         ]
     )

@@ -148,7 +148,9 @@ def _typed_part(part: Part) -> tuple[str, Body]:
 
 
 def _derived(message: Message, kind: str, index: int) -> Body:
-    return _body(message, kind, derive_otid(message.id, index))
+    # What a client put into the agent's mouth keeps the id that it came with.
+    otid = message.otid if message.otid and index == 0 else derive_otid(message.id, index)
+    return _body(message, kind, otid)
 
 
 def _tool(message: Message, view: View) -> list[Body]:
