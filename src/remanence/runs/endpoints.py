@@ -1,6 +1,5 @@
 """Routes that speak to agents, and the record of it: runs and steps."""
 
-from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -12,6 +11,7 @@ from remanence.core.page import Page
 from remanence.core.profile import profile_of
 from remanence.core.run import RunStatus
 from remanence.db.database import Database
+from remanence.edge.fields import StoredMoment
 from remanence.edge.parameters import AgentIdPath, RunIdPath, StepIdPath, is_sdk_client, page_parameters
 from remanence.edge.responses import JsonBytes, message_body
 from remanence.errors import Invalid
@@ -168,8 +168,8 @@ def _add_step_routes(routes: APIRouter, db: Database) -> None:
     async def list_steps(
         actor: ActingUser,
         page: Annotated[Page, Depends(page_parameters(limit=50))],
-        start_date: datetime | None = None,
-        end_date: datetime | None = None,
+        start_date: StoredMoment | None = None,
+        end_date: StoredMoment | None = None,
         model: str | None = None,
         agent_id: str | None = None,
         feedback: str | None = None,
