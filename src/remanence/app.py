@@ -153,8 +153,7 @@ class _House:
     async def _carry_on(self, found: OpenRun) -> None:
         revived = await self._runs.carry_on(found)
         if revived is not None:
-            sent, request, actor = revived
-            self._background.keep(actor, sent, request)
+            self._background.keep(revived.actor, revived.sent, revived.request, stored=revived.stored)
 
     async def _furnish(self, organization_id: OrgId) -> None:
         await self._db.write(tools.ensure_builtins, organization_id)

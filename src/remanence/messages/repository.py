@@ -11,7 +11,7 @@ from remanence.core.agent import AgentType
 from remanence.core.message import Message
 from remanence.core.page import Page
 from remanence.db.paging import fetch_page
-from remanence.db.tables import AgentRow, ContextMessageRow, MessageRow, SharedMessageRow
+from remanence.db.tables import AgentRow, ContextMessageRow, MessageRow, SharedMessageRow, StepRow
 from remanence.errors import NotFound
 from remanence.kit.ids import AgentId, MessageId, OrgId, RunId, StepId
 
@@ -125,10 +125,16 @@ def set_text(connection: Connection, message_id: MessageId, text: str) -> None:
 
 
 def mark_failed(connection: Connection, run_id: RunId) -> None:
-    """The inputs of a run that came to nothing: kept, but no part of the conversation."""
+    """The inputs of a run that came to nothing: kept, but no part of the conversation.
+
+    A run that has saved a step was heard; what is not in context of it has left the window since.
+    """
     in_context = select(ContextMessageRow.message_id).where(ContextMessageRow.message_id == MessageRow.id)
+    saved = select(StepRow.id).where(StepRow.run_id == run_id, StepRow.status != "failed")
     connection.execute(
-        update(MessageRow).where(MessageRow.run_id == run_id, ~in_context.exists()).values(is_err=True)
+        update(MessageRow)
+        .where(MessageRow.run_id == run_id, ~in_context.exists(), ~saved.exists())
+        .values(is_err=True)
     )
 
 

@@ -35,6 +35,8 @@ class LeaseAttempt:
         return Versions(self._grant.agent_version, self._grant.window_version)
 
     async def enqueue(self) -> None:
+        if self._is_recorded:
+            return
         await self._db.write(_record_waiting, self._plan)
         self._is_recorded = True
 

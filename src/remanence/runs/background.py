@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 from remanence.core.actor import Actor
+from remanence.core.message import Message
 from remanence.core.run import Run
 from remanence.db.database import Database
 from remanence.errors import BadArgument, Gone
@@ -28,9 +29,9 @@ class Background:
         self._callbacks = callbacks
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def keep(self, actor: Actor, sent: Sent, request: SendRequest) -> None:
-        """From now on the run is recorded, whoever listens."""
-        task = asyncio.create_task(self._record(actor, sent, request))
+    def keep(self, actor: Actor, sent: Sent, request: SendRequest, *, stored: Sequence[Message] = ()) -> None:
+        """From now on the run is recorded, whoever listens. `stored` is what it had saved before."""
+        task = asyncio.create_task(self._record(actor, sent, request, stored))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -38,7 +39,9 @@ class Background:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=10)
 
-    async def _record(self, actor: Actor, sent: Sent, request: SendRequest) -> None:
+    async def _record(
+        self, actor: Actor, sent: Sent, request: SendRequest, stored: Sequence[Message]
+    ) -> None:
         translator = Translator(
             sent.run.id,
             sent.view,
@@ -46,7 +49,9 @@ class Background:
             wanted_types=request.include_return_message_types,
         )
         try:
-            await self._events.record(sent.run.id, sent.channel, translator, has_pings=request.include_pings)
+            await self._events.record(
+                sent.run.id, sent.channel, translator, has_pings=request.include_pings, stored=stored
+            )
             await self._callbacks.send(actor, sent.run.id)
         except Exception:
             log.exception("the stream of run %s could not be recorded", sent.run.id)

@@ -6,7 +6,7 @@ number, here or at another replica, gets every frame once and in order.
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
@@ -14,7 +14,8 @@ from typing import Literal
 from sqlalchemy import Connection
 
 from remanence.core.actor import Actor
-from remanence.core.event import RunFinished
+from remanence.core.event import RunFinished, StepSaved
+from remanence.core.message import Message
 from remanence.db.database import Database
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import RunId
@@ -49,25 +50,39 @@ class EventLog:
         await self._db.listen(CHANNEL, lambda payload: self._wake(RunId(payload)))
 
     async def record(
-        self, run_id: RunId, channel: Channel, translator: Translator, *, has_pings: bool
+        self,
+        run_id: RunId,
+        channel: Channel,
+        translator: Translator,
+        *,
+        has_pings: bool,
+        stored: Sequence[Message] = (),
     ) -> None:
-        """Stores what a run says, until it has said its last."""
-        seq = await self._db.read(repository.last_event_seq, run_id)
-        first: list[Frame] = [ping_frame(run_id)] if has_pings and seq == 0 else []
+        """Stores what a run says, until it has said its last.
+
+        `stored` is what it had saved in another process; what of this was never told, comes first.
+        """
+        seq, untold = await self._db.read(_look_back, run_id, stored)
+        first = [frame for event in untold for frame in translator.frames(event)]
+        seq = await self._append(
+            run_id, seq, [ping_frame(run_id), *first] if has_pings and not seq else first
+        )
         while True:
             events = await channel.next_batch()
-            frames = [*first, *(frame for event in events for frame in translator.frames(event))]
-            first = []
-            if frames:
-                numbered = b"".join(frame.numbered(seq + n) for n, frame in enumerate(frames, 1))
-                await self._db.write(
-                    repository.append_events, run_id, seq + 1, seq + len(frames), numbered.decode(), CHANNEL
-                )
-                seq += len(frames)
-                self._wake(run_id)
+            frames = [frame for event in events for frame in translator.frames(event)]
+            seq = await self._append(run_id, seq, frames)
             if any(isinstance(event, RunFinished) for event in events):
                 return
             await asyncio.sleep(_GATHER_S)
+
+    async def _append(self, run_id: RunId, seq: int, frames: Sequence[Frame]) -> int:
+        """The number of the last frame."""
+        if frames:
+            numbered = b"".join(frame.numbered(seq + n) for n, frame in enumerate(frames, 1))
+            last = seq + len(frames)
+            await self._db.write(repository.append_events, run_id, seq + 1, last, numbered.decode(), CHANNEL)
+            self._wake(run_id)
+        return seq + len(frames)
 
     async def follow(
         self, actor: Actor, run_id: RunId, *, after: int, has_pings: bool, ping_s: float
@@ -108,6 +123,19 @@ class EventLog:
     def _wake(self, run_id: RunId) -> None:
         for news in self._news.get(run_id, ()):
             news.set()
+
+
+def _look_back(
+    connection: Connection, run_id: RunId, stored: Sequence[Message]
+) -> tuple[int, list[StepSaved]]:
+    """How far the stream has come, and what was saved without being told: its process died in between."""
+    seq = repository.last_event_seq(connection, run_id)
+    told = repository.all_frames(connection, run_id) if stored and seq else ""
+    return seq, [
+        StepSaved(each.step_id, (each,))
+        for each in stored
+        if each.step_id is not None and each.id not in told
+    ]
 
 
 def _read(

@@ -1,13 +1,14 @@
 """What a run was asked to do, and the hands it works with."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from remanence.core.actor import Actor
 from remanence.core.agent import AgentState, StopReason
 from remanence.core.approval import Answer
 from remanence.core.block import BlockEdit
+from remanence.core.event import RunUsage
 from remanence.core.llm import Delta, LLMConfig, ModelRequest, ToolSpec
 from remanence.core.message import Message
 from remanence.core.rules import CallRecord
@@ -41,6 +42,9 @@ class RunPlan:
     earlier_calls: tuple[CallRecord, ...] = ()
     """Made before another process took the run over."""
     earlier_steps: int = 0
+    earlier_usage: RunUsage = field(default_factory=RunUsage)
+    is_resumed: bool = False
+    """It had begun when its process died: those who wait, wait for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,17 +35,21 @@ def _events(connection: Connection, run: Run) -> list[Event]:
 
 
 def how_it_ended(connection: Connection, run: Run) -> RunFinished:
-    usage = repository.run_usage(connection, run.id)
-    total = RunUsage(
+    return RunFinished(run.stop_reason or "error", total_usage(connection, run.id), _error_of(run))
+
+
+def total_usage(connection: Connection, run_id: RunId) -> RunUsage:
+    """What the steps of a run have used so far."""
+    usage = repository.run_usage(connection, run_id)
+    return RunUsage(
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
         total_tokens=usage.total_tokens,
-        step_count=repository.count_steps(connection, run.id),
+        step_count=repository.count_steps(connection, run_id),
         cached_input_tokens=usage.cached_input_tokens or 0,
         cache_write_tokens=usage.cache_write_tokens or 0,
         reasoning_tokens=usage.reasoning_tokens or 0,
     )
-    return RunFinished(run.stop_reason or "error", total, _error_of(run))
 
 
 def _error_of(run: Run) -> AppError | None:

@@ -364,19 +364,15 @@ def claim_run(connection: Connection, found: OpenRun, worker: str) -> Claim | No
 
 def end_dead_run(connection: Connection, run_id: RunId) -> None:
     """Its process died. What it had saved stands; an input that was never answered is set aside."""
-    changed = connection.execute(
+    metadata: JsonObject = connection.scalar(select(RunRow.metadata_).where(RunRow.id == run_id)) or {}
+    error = {"error": "The server stopped while this run was under way."}
+    connection.execute(
         update(RunRow)
         .where(RunRow.id == run_id, RunRow.status.in_(_OPEN))
-        .values(
-            status="failed",
-            stop_reason="error",
-            completed_at=utc_now(),
-            metadata_={"error": "The server stopped while this run was under way."},
-        )
+        .values(status="failed", stop_reason="error", completed_at=utc_now(), metadata_=metadata | error)
     )
-    if changed.rowcount:
-        messages.mark_failed(connection, run_id)
-        release_lease(connection, run_id)
+    messages.mark_failed(connection, run_id)  # also those of one that was cancelled just before
+    release_lease(connection, run_id)
 
 
 # Runs
@@ -496,6 +492,10 @@ def list_events(connection: Connection, run_id: RunId, after: int) -> Sequence[R
         .order_by(RunEventsRow.last_seq)
         .limit(_EVENT_ROWS)
     ).all()
+
+
+def all_frames(connection: Connection, run_id: RunId) -> str:
+    return "".join(connection.scalars(select(RunEventsRow.frames).where(RunEventsRow.run_id == run_id)))
 
 
 def has_event_ending(connection: Connection, run_id: RunId, ending: str) -> bool:

@@ -14,7 +14,7 @@ from remanence.agents.state import StateStore, load_state
 from remanence.core.actor import Actor
 from remanence.core.agent import Agent, AgentState
 from remanence.core.conversation import Conversation
-from remanence.core.event import Event
+from remanence.core.event import Event, RunUsage
 from remanence.core.llm import Delta, LLMConfig, ModelRequest
 from remanence.core.message import Message
 from remanence.core.packing import unpack_tool_return
@@ -38,6 +38,7 @@ from remanence.runs.attempt import LeaseAttempt
 from remanence.runs.checkpoint import Checkpoint
 from remanence.runs.loop import run_agent
 from remanence.runs.plan import LoopDoors, RunPlan, StepRecord
+from remanence.runs.replay import total_usage
 from remanence.runs.supervisor import Channel, Supervisor
 from remanence.runs.turn import Turn
 from remanence.runs.withdrawing import AtWork, withdraw_request
@@ -73,6 +74,17 @@ class Sent:
     view: View
     channel: Channel
     task: "asyncio.Task[None]"
+
+
+@dataclass(frozen=True, slots=True)
+class Revived:
+    """A run taken over from a dead process."""
+
+    sent: Sent
+    request: SendRequest
+    actor: Actor
+    stored: tuple[Message, ...]
+    """What it had saved before."""
 
 
 class RunService:
@@ -157,7 +169,7 @@ class RunService:
             request=request.kept() | {"user_id": actor.user_id} if request.background else None,
         )
 
-    async def carry_on(self, found: repository.OpenRun) -> tuple[Sent, SendRequest, Actor] | None:
+    async def carry_on(self, found: repository.OpenRun) -> Revived | None:
         """Takes a background run over whose process died, from its last step on."""
         claim = await self._db.write(repository.claim_run, found, this_worker())
         if claim is None:
@@ -173,14 +185,17 @@ class RunService:
             inputs=done.unsaved,
             first_step_id=(done.unsaved[0].step_id if done.unsaved else None) or new_step_id(),
             max_steps=request.max_steps,
-            answer=request.answer() if done.steps == 0 and not done.calls else None,
+            answer=request.answer() if done.usage.step_count == 0 and not done.calls else None,
             client_tools=request.client_specs(),
             override_config=await self._override(agent, done.conversation, request),
             override_system=request.override_system,
             earlier_calls=done.calls,
-            earlier_steps=done.steps,
+            earlier_steps=done.usage.step_count,
+            earlier_usage=done.usage,
+            is_resumed=run.status == "running",
         )
-        return await self._launch(plan, agent, request, is_recorded=True), request, actor
+        sent = await self._launch(plan, agent, request, is_recorded=True)
+        return Revived(sent, request, actor, done.messages)
 
     async def _launch(self, plan: RunPlan, agent: Agent, request: SendRequest, *, is_recorded: bool) -> Sent:
         attempt = LeaseAttempt(self._db, plan, is_recorded=is_recorded)
@@ -281,7 +296,8 @@ class _Done:
 
     unsaved: tuple[Message, ...]
     calls: tuple[CallRecord, ...]
-    steps: int
+    usage: RunUsage
+    messages: tuple[Message, ...]
     conversation: Conversation | None
 
 
@@ -294,9 +310,11 @@ def _what_is_done(connection: Connection, actor: Actor, run: Run) -> tuple[Agent
         for message in stored
         for each in message.tool_returns
     )
-    unsaved = tuple(message for message in stored if message.id not in window)
+    usage = total_usage(connection, run.id)
+    # The first step takes the inputs in; what has left the window since then was heard.
+    unsaved = () if usage.step_count else tuple(each for each in stored if each.id not in window)
     conversation = get_conversation(connection, actor, run.conversation_id) if run.conversation_id else None
-    return agent, _Done(unsaved, calls, repository.count_steps(connection, run.id), conversation)
+    return agent, _Done(unsaved, calls, usage, tuple(stored), conversation)
 
 
 def view_of(agent: Agent, request: SendRequest) -> View:

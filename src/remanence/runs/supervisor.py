@@ -99,7 +99,8 @@ class Supervisor:
             raise repository.busy(plan.run.lane, open_runs[0] if open_runs else None)
         channel = Channel()
         recorded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        ticket = self._lanes.take(plan.run.lane)
+        # A run taken over has its turn already, so it stands in a line of its own.
+        ticket = self._lanes.take(plan.run.id if plan.is_resumed else plan.run.lane)
         task = asyncio.create_task(self._supervise(plan, ticket, attempt, loop, channel, recorded))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

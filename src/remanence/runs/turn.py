@@ -17,7 +17,7 @@ from remanence.core.approval import (
     match_answer,
 )
 from remanence.core.context import compile_request
-from remanence.core.event import RunFinished, RunUsage, StepSaved
+from remanence.core.event import RunFinished, StepSaved
 from remanence.core.llm import Delta, FinishReason, InContext, ModelRequest
 from remanence.core.message import Approval, Message, ToolCall, ToolReturn, pending_request
 from remanence.core.profile import profile_of
@@ -94,7 +94,7 @@ class Turn:
         self._forgets = state.agent.message_buffer_autoclear and run.answer is None
         """Whether the next save leaves only the system message before it."""
         self.state = replace(state, window=state.window[:1]) if self._forgets else state
-        self.usage = RunUsage()
+        self.usage = run.earlier_usage
         self.stop_reason: StopReason | None = None
 
     def start_step(self) -> Step:
