@@ -15,7 +15,7 @@ from remanence.core.message import Message, Role, text_parts
 from remanence.core.run import Run, Step
 from remanence.db.database import Database
 from remanence.db.tables import ContextMessageRow, LeaseRow, MessageRow, RunRow, StepRow
-from remanence.errors import LeaseLost
+from remanence.errors import LeaseLost, NotFound
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import AgentId, RunId, new_message_id, new_run_id, new_step_id
 from remanence.kit.worker import this_worker
@@ -282,6 +282,24 @@ async def test_the_sweep_ends_what_the_dead_left_and_nothing_else(house: House) 
     await house.db.write(_lapse, far.run.id)
     await supervisor.sweep()
     assert (await house.db.read(_run, far.run.id))[0] == "failed"
+
+
+async def test_a_run_that_cannot_be_carried_on_is_ended_and_keeps_none_from_the_others(house: House) -> None:
+    supervisor = Supervisor(house.db, house.checkpoint)
+    orphan, other = house.plan("orphan"), house.plan("other")
+    await house.admitted(orphan)
+    assert not await LeaseAttempt(house.db, other).start()
+    for plan in (orphan, other):
+        await house.hand_to(plan.run.id, DEAD)
+    await house.db.write(_set_run, orphan.run.id, background=True)
+
+    async def revive(found: repository.OpenRun) -> None:
+        raise NotFound(f"{found.id} was in a conversation that was deleted.")
+
+    supervisor.revive = revive
+    await supervisor.sweep()
+    for plan in (orphan, other):
+        assert (await house.db.read(_run, plan.run.id))[0] == "failed"
 
 
 async def test_a_run_that_ended_is_not_ended_again(house: House) -> None:
