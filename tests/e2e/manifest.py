@@ -209,6 +209,59 @@ RUNS = {
     "steps.retrieve": "A step, its messages and its metrics.",
 }
 
+APPROVALS = {
+    "approvals.approve": "An approved call is run, in the step that asked and in a run of its own.",
+    "approvals.cancel": "Cancelling denies every open call; the request is gone.",
+    "approvals.deny": "A denial becomes an error return with its reason, and the loop goes on.",
+    "approvals.further": "Messages after an answer are heard after it.",
+    "approvals.heartbeat": "Agents that speak through tools ask as well, and go on as they wished.",
+    "approvals.match": "An answer must cover exactly what was asked; else 400, and nothing changes.",
+    "approvals.mixed": "Text and free calls of the step are shown beside the request; the calls wait too.",
+    "approvals.never-stuck": "A tool that was taken away meanwhile is refused, and the agent goes on.",
+    "approvals.older-form": "approve and approval_request_id answer all calls at once.",
+    "approvals.pending": "Other messages are a 409 PENDING_APPROVAL with x-should-retry: false.",
+    "approvals.request": "A gated call stops the loop with a request, shown as pending_approval.",
+    "approvals.retry": "An answer given again only makes the agent go on.",
+    "approvals.streams": "Requests stream token by token, with explicit nulls and the id they are stored under.",
+    "approvals.toggle": "The gate of a tool is put up and taken down by its route.",
+    "client-tools.call": "A call of a client's tool stops the loop and is left to the client.",
+    "client-tools.hides": "A client's tool hides the server's tool of the same name.",
+    "client-tools.limit": "A result too long for the window is cut.",
+    "client-tools.mixed": "Calls of the client and of the server in one step are answered together.",
+    "client-tools.parts": "A result may be parts with images, and the model sees them.",
+    "client-tools.result": "Results come as tool_return or as items of an approval.",
+}
+
+LASTING = {
+    "background.async": "An async send answers with its run at once, found as active and background.",
+    "background.callback": "A callback tells of the end, signed, tried again, and noted on the run.",
+    "background.crash": "A run whose process was killed is carried on within 30 s, each step once.",
+    "background.crash-queue": "Those who waited behind it are served after it, in order.",
+    "background.expiry": "A stream is a 410 three hours after its end; the messages stay.",
+    "background.failure": "A failure ends a background stream with an error frame and [DONE].",
+    "background.follow": "A run is followed live from any server on the database.",
+    "background.foreground": "A stream that was not in the background is a 400.",
+    "background.otids": "Messages sent again are answered by the run they started, from any server.",
+    "background.resume": "A stream is read again from any frame, byte for byte.",
+    "cancel.before-words": "Cancelled before it spoke, a run leaves its input aside.",
+    "cancel.elsewhere": "A run is cancelled through any server on the database.",
+    "cancel.nothing": "With nothing to cancel it is a 409.",
+    "cancel.outcomes": "Unknown runs are failed, those that are over cancelled and unchanged.",
+    "cancel.queued": "A run in line is cancelled without disturbing the one before it.",
+    "cancel.steps": "Steps saved before the cancel stand.",
+    "cancel.streaming": "Cancelled while the model speaks: the provider is left at once, what was said is kept.",
+    "regressions.broken-arguments": "Arguments that cannot be read are told to the model, never half run.",
+    "regressions.call-and-return": "A call and its return in two runs are one step and one history.",
+    "regressions.cancel-ends": "A cancelled stream has stop reason, usage and [DONE].",
+    "regressions.cut": "A provider that hangs up leaves no half message.",
+    "regressions.dangling-call": "A dangling call in the past does not brick the agent.",
+    "regressions.duplicates": "A request tried again is heard once.",
+    "regressions.empty-reply": "An empty reply is an error, never an empty message.",
+    "regressions.interleaved": "Concurrent sends to one agent do not mix.",
+    "regressions.open-approval": "An approval that nobody answers is no dead end.",
+    "regressions.silent-stream": "A stream always shows what was said.",
+}
+
 CLIENTS = {
     "clients.guide": "The calls of the guide work as they are printed, with curl and in Python.",
     "clients.notes": "An agent with its configurations in full corrects a name in its memory.",
@@ -229,6 +282,8 @@ PROMISES = (
     | STREAMS
     | HISTORY
     | RUNS
+    | APPROVALS
+    | LASTING
     | CLIENTS
 )
 

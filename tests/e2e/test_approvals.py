@@ -45,6 +45,7 @@ def history(talk: Talk, agent: JsonObject) -> list[JsonObject]:
     return talk.history(agent, order="asc")[1:]
 
 
+@pytest.mark.promise("approvals.request")
 def test_a_rule_stops_the_loop_before_the_call(talk: Talk) -> None:
     agent = gated_agent(talk)
     answer = talk.say(agent, "I like figs.", INSERT)
@@ -91,6 +92,7 @@ def test_a_tool_that_asks_by_default_brings_its_rule_along(talk: Talk) -> None:
     assert stop_reason(talk.say(agent, "I like figs.", INSERT)) == "requires_approval"
 
 
+@pytest.mark.promise("approvals.toggle")
 def test_the_gate_can_be_put_up_and_taken_down(talk: Talk) -> None:
     agent = talk.agent()
     set_gate = talk.sdk.agents.tools.update_approval
@@ -101,6 +103,7 @@ def test_the_gate_can_be_put_up_and_taken_down(talk: Talk) -> None:
     assert stop_reason(talk.say(agent, "I like figs!", INSERT, DONE)) == "end_turn"
 
 
+@pytest.mark.promise("approvals.mixed")
 def test_text_a_free_call_and_a_gated_one_in_one_step(talk: Talk) -> None:
     agent = gated_agent(talk)
     answer = talk.say(agent, "I am Ada and like figs.", says("One moment.") + REPLACE + INSERT)
@@ -142,6 +145,7 @@ def test_text_a_free_call_and_a_gated_one_in_one_step(talk: Talk) -> None:
     check_it_goes_on(talk, agent)
 
 
+@pytest.mark.promise("approvals.pending")
 def test_other_messages_are_refused_while_it_waits(talk: Talk) -> None:
     agent = gated_agent(talk)
     request = talk.say(agent, "I like figs.", INSERT)["messages"][0]
@@ -165,6 +169,7 @@ WRONG: dict[str, JsonObject] = {
 }
 
 
+@pytest.mark.promise("approvals.match")
 @pytest.mark.parametrize("item", WRONG.values(), ids=WRONG)
 def test_an_answer_that_does_not_fit_changes_nothing(talk: Talk, item: JsonObject) -> None:
     agent = gated_agent(talk)
@@ -193,6 +198,7 @@ def test_an_answer_that_nobody_asked_for_is_refused(talk: Talk) -> None:
     check_it_goes_on(talk, agent)
 
 
+@pytest.mark.promise("approvals.approve")
 def test_approved_the_call_is_run_and_the_loop_goes_on(talk: Talk) -> None:
     agent = gated_agent(talk)
     (call_id,) = asked(talk.say(agent, "I like figs.", INSERT))
@@ -219,6 +225,7 @@ def test_approved_the_call_is_run_and_the_loop_goes_on(talk: Talk) -> None:
     check_it_goes_on(talk, agent)
 
 
+@pytest.mark.promise("approvals.deny")
 def test_denied_the_model_reads_the_reason(talk: Talk) -> None:
     agent = gated_agent(talk)
     (call_id,) = asked(talk.say(agent, "I like figs.", INSERT))
@@ -246,6 +253,7 @@ def test_one_approved_and_one_denied(talk: Talk) -> None:
     assert talk.block(agent, "human") == "Name: Eve\nLikes figs."
 
 
+@pytest.mark.promise("approvals.older-form")
 @pytest.mark.parametrize("names_it_by", ["message", "call", "nothing"])
 def test_the_older_form_answers_all_calls_at_once(talk: Talk, names_it_by: str) -> None:
     agent = gated_agent(talk)
@@ -259,6 +267,7 @@ def test_the_older_form_answers_all_calls_at_once(talk: Talk, names_it_by: str) 
     check_it_goes_on(talk, agent)
 
 
+@pytest.mark.promise("approvals.retry")
 def test_an_answer_sent_again_only_makes_the_agent_go_on(talk: Talk) -> None:
     agent = gated_agent(talk)
     (call_id,) = asked(talk.say(agent, "I like figs.", INSERT))
@@ -270,6 +279,7 @@ def test_an_answer_sent_again_only_makes_the_agent_go_on(talk: Talk) -> None:
     check_it_goes_on(talk, agent)
 
 
+@pytest.mark.promise("approvals.further")
 def test_further_messages_are_heard_after_the_answer(talk: Talk) -> None:
     agent = gated_agent(talk)
     (call_id,) = asked(talk.say(agent, "I like figs.", INSERT))
@@ -306,6 +316,7 @@ def test_a_gated_tool_that_ends_the_turn_ends_it_once_approved(talk: Talk) -> No
     check_it_goes_on(talk, agent)
 
 
+@pytest.mark.promise("approvals.never-stuck")
 def test_a_tool_taken_away_meanwhile_is_refused_not_run(talk: Talk) -> None:
     agent = gated_agent(talk)
     (call_id,) = asked(talk.say(agent, "I like figs.", INSERT))

@@ -42,6 +42,7 @@ def requests(frames: list[Frame]) -> list[JsonObject]:
     return found
 
 
+@pytest.mark.promise("approvals.streams")
 def test_a_request_streams_token_by_token_with_explicit_nulls(talk: Talk) -> None:
     agent = gated_agent(talk)
     frames = talk.stream(agent, "I like figs.", INSERT, stream_tokens=True)
@@ -160,6 +161,7 @@ def test_a_message_streamed_while_it_waits_ends_in_an_error_frame(talk: Talk) ->
 # Taken back
 
 
+@pytest.mark.promise("approvals.cancel")
 def test_cancelling_answers_an_open_request_with_a_denial(talk: Talk) -> None:
     agent = gated_agent(talk)
     answer = talk.say(agent, "I am Ada and like figs.", REPLACE + INSERT)
@@ -222,6 +224,7 @@ FIGS = calls(
 SPEAK = calls("send_message", thinking="Tell her.", message="Noted.", request_heartbeat=False)
 
 
+@pytest.mark.promise("approvals.heartbeat")
 def test_a_heartbeat_agent_asks_and_goes_on_as_it_wished(talk: Talk) -> None:
     agent = gated_agent(talk, "memory_insert", agent_type="memgpt_v2_agent")
     asking = talk.say(agent, "I like figs.", FIGS)

@@ -57,6 +57,7 @@ def one_message(text: str, otid: str | None = None) -> JsonObject:
     return {"messages": [{"role": "user", "content": text, "otid": otid or str(uuid4())}]}
 
 
+@pytest.mark.promise("background.async")
 def test_an_async_send_gives_its_run_at_once(talk: Talk) -> None:
     agent = talk.agent()
     gate = Gate()
@@ -76,6 +77,7 @@ def test_an_async_send_gives_its_run_at_once(talk: Talk) -> None:
     assert kinds(talk.get(f"/v1/runs/{run.id}/messages")) == ["user", "tool_call", "tool_return", "assistant"]
 
 
+@pytest.mark.promise("background.resume")
 @pytest.mark.parametrize("tokens", [True, False], ids=["tokens", "steps"])
 def test_every_frame_is_numbered_and_the_stream_can_be_read_again_from_any(
     talk: Talk, elsewhere: httpx.Client, tokens: bool
@@ -116,6 +118,7 @@ def test_the_sdk_resumes_where_it_left(talk: Talk) -> None:
     assert talk.history(agent, order="asc")[-1]["content"] == "one two three four"
 
 
+@pytest.mark.promise("background.follow")
 def test_a_run_is_followed_live_from_another_server(talk: Talk, elsewhere: httpx.Client) -> None:
     agent = talk.agent()
     gates = [Gate(), Gate()]
@@ -153,6 +156,7 @@ def test_pings_can_be_left_out(talk: Talk) -> None:
         assert frames[0]["seq_id"] == 1
 
 
+@pytest.mark.promise("background.foreground")
 def test_a_run_in_the_foreground_cannot_be_resumed(talk: Talk) -> None:
     agent = talk.agent()
     run_id = talk.say(agent, "Hello", says("Hi."))["messages"][0]["run_id"]
@@ -166,6 +170,7 @@ def test_an_unknown_run_cannot_be_resumed(talk: Talk) -> None:
         talk.sdk.runs.messages.stream("run-11111111-1111-4111-8111-111111111111")
 
 
+@pytest.mark.promise("background.expiry")
 def test_a_stream_is_gone_after_three_hours_its_messages_are_not(talk: Talk) -> None:
     agent = talk.agent()
     talk.model.script(says("Hi."))
@@ -179,6 +184,7 @@ def test_a_stream_is_gone_after_three_hours_its_messages_are_not(talk: Talk) -> 
     assert kinds(talk.get(f"/v1/runs/{run['id']}/messages")) == ["user", "assistant"]
 
 
+@pytest.mark.promise("background.failure")
 def test_a_failing_provider_ends_the_stream_with_an_error_and_done(talk: Talk) -> None:
     agent = talk.agent()
     talk.model.script(INSERT, fails(400))
@@ -209,6 +215,7 @@ def test_a_background_send_sent_again_is_the_same_stream(talk: Talk, elsewhere: 
     assert kinds(talk.history(agent)) == ["system", "user", "assistant"]
 
 
+@pytest.mark.promise("background.otids")
 def test_a_blocking_send_sent_again_is_the_same_answer(talk: Talk, elsewhere: httpx.Client) -> None:
     agent = talk.agent()
     body = one_message("I like figs.")
@@ -266,6 +273,7 @@ def test_after_a_failure_or_a_cancel_the_same_message_starts_anew(talk: Talk) ->
 # Callbacks
 
 
+@pytest.mark.promise("background.callback")
 @pytest.mark.parametrize("statuses", [(), (500,)], ids=["heard", "heard at the second try"])
 def test_a_callback_tells_of_the_end_and_is_signed(talk: Talk, statuses: tuple[int, ...]) -> None:
     agent = talk.agent()

@@ -99,6 +99,7 @@ def check_the_stream_is_whole(stream: bytes) -> list[Frame]:
     return frames
 
 
+@pytest.mark.promise("background.crash")
 @pytest.mark.parametrize("way", ["another process", "a restart"])
 async def test_killed_between_steps_the_run_is_carried_on(
     servers: Servers, model: ScriptedModel, way: str
@@ -168,6 +169,7 @@ async def is_told(server: Server, run_id: str, text: bytes) -> bool:
     return False
 
 
+@pytest.mark.promise("background.crash-queue")
 async def test_those_who_wait_for_it_are_served_after_it_was_carried_on(
     servers: Servers, model: ScriptedModel
 ) -> None:

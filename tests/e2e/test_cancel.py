@@ -59,6 +59,7 @@ def check_it_goes_on(talk: Talk, agent: JsonObject) -> None:
     assert [message["content"] for message in answer["messages"]] == ["Here I am."]
 
 
+@pytest.mark.promise("cancel.streaming")
 @pytest.mark.parametrize("background", [False, True], ids=["foreground", "background"])
 def test_cancelled_while_the_model_speaks(talk: Talk, background: bool) -> None:
     agent = talk.agent()
@@ -105,6 +106,7 @@ def test_cancelled_while_the_model_speaks_a_blocking_send_is_answered_with_what_
     check_it_goes_on(talk, agent)
 
 
+@pytest.mark.promise("cancel.before-words")
 def test_cancelled_before_the_first_token_nothing_was_said(talk: Talk) -> None:
     agent = talk.agent()
     gate = Gate()
@@ -121,6 +123,7 @@ def test_cancelled_before_the_first_token_nothing_was_said(talk: Talk) -> None:
     check_it_goes_on(talk, agent)
 
 
+@pytest.mark.promise("cancel.steps")
 def test_cancelled_in_the_second_step_the_first_stands(talk: Talk) -> None:
     agent = talk.agent()
     gate = Gate()
@@ -158,6 +161,7 @@ def test_cancelled_while_a_call_is_being_written_the_call_is_dropped(talk: Talk)
     check_it_goes_on(talk, agent)
 
 
+@pytest.mark.promise("cancel.queued")
 def test_cancelled_while_it_waits_for_its_turn(talk: Talk) -> None:
     agent = talk.agent()
     gate = Gate()
@@ -214,6 +218,7 @@ def flow_of(response: httpx.Response) -> list[str]:
     return [frame.kind for frame in read_frames(response.content)]
 
 
+@pytest.mark.promise("cancel.outcomes")
 def test_what_is_over_stays_as_it_was(talk: Talk) -> None:
     agent = talk.agent()
     run_id = talk.say(agent, "Hello", DONE)["messages"][0]["run_id"]
@@ -240,6 +245,7 @@ def test_the_run_of_another_organisation_is_unknown(talk: Talk) -> None:
     stranger.close()
 
 
+@pytest.mark.promise("cancel.nothing")
 def test_with_nothing_to_cancel_it_is_a_conflict(talk: Talk) -> None:
     agent = talk.agent()
     with pytest.raises(ConflictError):
@@ -249,6 +255,7 @@ def test_with_nothing_to_cancel_it_is_a_conflict(talk: Talk) -> None:
     check_it_goes_on(talk, agent)
 
 
+@pytest.mark.promise("cancel.elsewhere")
 @pytest.mark.parametrize("background", [False, True], ids=["foreground", "background"])
 def test_cancelled_through_another_server(talk: Talk, elsewhere: httpx.Client, background: bool) -> None:
     agent = talk.agent()

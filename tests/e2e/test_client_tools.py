@@ -43,6 +43,7 @@ def asking(talk: Talk, agent: JsonObject) -> JsonObject:
     return talk.say(agent, "How warm is the attic?", READ, **OFFERED)
 
 
+@pytest.mark.promise("client-tools.call")
 def test_a_call_of_a_client_tool_is_left_to_the_client(talk: Talk) -> None:
     agent = talk.agent()
     answer = asking(talk, agent)
@@ -81,6 +82,7 @@ def test_the_sdk_offers_and_answers(talk: Talk) -> None:
     assert [m.message_type for m in second.messages] == ["tool_return_message", "assistant_message"]
 
 
+@pytest.mark.promise("client-tools.result")
 @pytest.mark.parametrize("form", [approval, tool_return], ids=["approval", "tool_return"])
 def test_both_forms_of_an_answer_give_the_result(talk: Talk, form: Any) -> None:
     agent = talk.agent()
@@ -130,6 +132,7 @@ def test_a_failure_on_the_clients_side_is_shown_with_its_output(talk: Talk) -> N
     assert (seen.status, seen.message) == ("error", "no such room")
 
 
+@pytest.mark.promise("client-tools.parts")
 def test_a_result_may_have_parts_and_images(talk: Talk) -> None:
     agent = talk.agent()
     asking(talk, agent)
@@ -142,6 +145,7 @@ def test_a_result_may_have_parts_and_images(talk: Talk) -> None:
     talk.say(agent, "Thanks.", DONE)
 
 
+@pytest.mark.promise("client-tools.limit")
 @pytest.mark.parametrize("in_parts", [False, True], ids=["text", "parts"])
 def test_a_result_that_is_too_long_is_cut(talk: Talk, in_parts: bool) -> None:
     agent = talk.agent(context_window_limit=8000)
@@ -154,6 +158,7 @@ def test_a_result_that_is_too_long_is_cut(talk: Talk, in_parts: bool) -> None:
     assert "3600 characters" in seen
 
 
+@pytest.mark.promise("client-tools.hides")
 def test_a_client_tool_hides_the_servers_tool_of_its_name(talk: Talk) -> None:
     agent = talk.agent()
     mine: JsonObject = {
@@ -187,6 +192,7 @@ def test_a_client_tool_cannot_be_approved_only_answered_or_denied(talk: Talk, it
     assert returned["tool_return"].endswith("The sensor is broken.")
 
 
+@pytest.mark.promise("client-tools.mixed")
 def test_a_client_tool_beside_tools_of_the_server(talk: Talk) -> None:
     agent = gated_agent(talk, "memory_replace")
     rename = calls("memory_replace", label="human", old_string="Eve", new_string="Ada")
