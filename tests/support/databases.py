@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import subprocess
 import tempfile
 import warnings
 from collections.abc import Callable, Coroutine, Iterator
@@ -87,7 +88,8 @@ class PostgresDatabases:
     def close(self) -> None:
         if self._server is not None:
             self._server.cleanup()
-            shutil.rmtree(self._folder, ignore_errors=True)
+            # Hundreds of databases are a hundred thousand files: nobody has to wait until they are gone.
+            subprocess.Popen(["rm", "-rf", str(self._folder)], start_new_session=True)
             return
         for name in self._names:
             self._admin(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
