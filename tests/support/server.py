@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import httpx
 import uvicorn
 from letta_client import Letta
 
@@ -40,6 +41,8 @@ class RunningServer:
             if time.monotonic() > deadline or not self._thread.is_alive():
                 raise RuntimeError("the server did not start")
             time.sleep(0.005)
+        # FastAPI builds its routes at the first request, and not so that two threads could do it at once.
+        httpx.get(f"{self.base_url}/v1/nowhere")
         return self
 
     def stop(self) -> None:

@@ -518,6 +518,8 @@ def claim_otids(connection: Connection, run: Run, otids: Sequence[str]) -> RunId
     """Notes that this run was started by these message ids, or says which run was, before."""
     if not otids:
         return None
+    # Of two that come at once, the second must see what the first has noted.
+    connection.execute(select(LeaseRow.lane).where(LeaseRow.lane == run.lane).with_for_update())
     known = connection.scalar(
         select(RunOtidRow.run_id)
         .join(RunRow, RunRow.id == RunOtidRow.run_id)
