@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from fastapi import APIRouter, Depends, FastAPI
+from fastapi import APIRouter, FastAPI
 from sqlalchemy import Connection
 
 import remanence
@@ -19,6 +19,7 @@ from remanence.db.migrate import migrate
 from remanence.edge.errors import install_error_handlers
 from remanence.edge.requests import RequestDoor
 from remanence.edge.responses import JsonBytes
+from remanence.edge.routes import make_routes
 from remanence.kit.ids import OrgId
 from remanence.kit.vault import Vault
 from remanence.llm.catalogue import Catalogue
@@ -69,8 +70,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.auth = house.auth
     app.add_middleware(RequestDoor)
     install_error_handlers(app)
-    app.include_router(_health_routes())
-    app.include_router(house.routes(), prefix="/v1")
+    for routes in (_health_routes(), *house.routes()):
+        app.router.routes += routes.routes
     return app
 
 
@@ -130,18 +131,19 @@ class _House:
         await self._transport.close()
         await self._db.close()
 
-    def routes(self) -> APIRouter:
-        routes = APIRouter()
+    def routes(self) -> list[APIRouter]:
+        """Matched in this order, so what is asked most comes first."""
         speaker = Speaker(self._db, self._runs, self._background)
-        routes.include_router(agent_routes(self._db, self._agents))
-        routes.include_router(message_routes(self._db))
-        routes.include_router(run_routes(self._db, self._runs, speaker))
-        routes.include_router(conversation_routes(self._db, self._catalogue))
-        routes.include_router(conversation_speech(self._db, self._runs, speaker))
-        routes.include_router(block_routes(self._db))
-        routes.include_router(tool_routes(self._db))
-        routes.include_router(model_routes(self._catalogue), dependencies=[Depends(self.auth)])
-        return routes
+        return [
+            run_routes(self._db, self._runs, speaker),
+            conversation_speech(self._db, self._runs, speaker),
+            agent_routes(self._db, self._agents),
+            message_routes(self._db),
+            conversation_routes(self._db, self._catalogue),
+            block_routes(self._db),
+            tool_routes(self._db),
+            model_routes(self._catalogue, guard=self.auth),
+        ]
 
     def banner(self) -> list[tuple[str, str]]:
         return [
@@ -194,10 +196,10 @@ def _hosted_sources(settings: Settings, transport: Transport, adapters: ChatAdap
 
 def _health_routes() -> APIRouter:
     """Never behind the password: machines ask here whether the server is up."""
-    routes = APIRouter(tags=["health"])
+    routes = make_routes("health")
 
-    @routes.get("/v1/health/")
-    @routes.get("/v1/ready/")
+    @routes.get("/health/")
+    @routes.get("/ready/")
     async def health() -> JsonBytes:
         return JsonBytes({"version": remanence.__version__, "status": "ok"})
 

@@ -169,7 +169,7 @@ async def test_an_unknown_endpoint_type_is_refused_with_those_that_work(house: H
 async def test_models_are_listed_over_rest(model: ScriptedModel, house: House) -> None:
     model.models = [{"id": "gpt-4"}, {"id": "text-embedding-3-large"}]
     app = FastAPI()
-    app.include_router(router(house.catalogue), prefix="/v1")
+    app.include_router(router(house.catalogue))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
         everything = (await client.get("/v1/models/")).json()
         assert everything[0] == {

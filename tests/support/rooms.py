@@ -25,7 +25,7 @@ async def serve(db: Database, *routers: APIRouter) -> AsyncGenerator[httpx.Async
     app = FastAPI()
     app.state.auth = _open_door(db)
     for each in routers:
-        app.include_router(each, prefix="/v1")
+        app.include_router(each)
     install_error_handlers(app)
     transport = httpx.ASGITransport(app=RequestDoor(app))
     async with httpx.AsyncClient(transport=transport, base_url="http://room") as client:

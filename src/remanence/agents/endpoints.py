@@ -19,6 +19,7 @@ from remanence.core.page import Page
 from remanence.db.database import Database
 from remanence.edge.parameters import AgentIdPath, BlockIdPath, ToolIdPath, is_sdk_client, page_parameters
 from remanence.edge.responses import JsonBytes, message_body
+from remanence.edge.routes import make_routes
 from remanence.errors import Invalid, NotFound
 from remanence.memory import repository as blocks
 from remanence.memory.schemas import BlockUpdate, block_body
@@ -28,7 +29,7 @@ from remanence.tools.schemas import tool_body
 _ORDERS = ("created_at", "updated_at", "last_run_completion")
 
 
-def _read_query(
+async def _read_query(
     name: str | None = None,
     tags: Annotated[list[str] | None, Query()] = None,
     match_all_tags: bool = False,
@@ -56,7 +57,7 @@ def _read_query(
     )
 
 
-def _read_page(
+async def _read_page(
     page: Annotated[Page, Depends(page_parameters(limit=50, order_by=_ORDERS))],
     ascending: bool = False,
     sort_by: str | None = None,
@@ -70,19 +71,19 @@ def _read_page(
     return page.model_copy(update=changes)
 
 
-def _read_include(
+async def _read_include(
     request: Request,
-    include: Annotated[list[Include], Query(default_factory=list)],
+    include: Annotated[list[Include] | None, Query()] = None,
     include_relationships: Annotated[list[str] | None, Query()] = None,
 ) -> frozenset[Include]:
-    return wanted_relations(include, include_relationships, is_sdk=is_sdk_client(request))
+    return wanted_relations(include or (), include_relationships, is_sdk=is_sdk_client(request))
 
 
 Wanted = Annotated[frozenset[Include], Depends(_read_include)]
 
 
 def router(db: Database, service: AgentService) -> APIRouter:
-    routes = APIRouter(tags=["agents"])
+    routes = make_routes("agents")
 
     async def state_answer(actor: Actor, agent_id: str) -> JsonBytes:
         return JsonBytes(agent_body(*await service.load(actor, agent_id)))

@@ -1,5 +1,6 @@
 """What can be asked about agents, as plain values between the routes and the SQL."""
 
+from collections.abc import Sequence
 from typing import Literal, get_args
 
 from remanence.core.frozen import Frozen
@@ -48,7 +49,9 @@ class AgentQuery(Frozen):
     include_hidden: bool = False
 
 
-def wanted_relations(include: list[Include], older: list[str] | None, *, is_sdk: bool) -> frozenset[Include]:
+def wanted_relations(
+    include: Sequence[Include], older: list[str] | None, *, is_sdk: bool
+) -> frozenset[Include]:
     """Newer clients get what they name; older ones get everything unless they name something."""
     also: set[Include] = {each for name in older or () for each in _OLDER_NAMES.get(name, ())}
     named: frozenset[Include] = frozenset(include) | also

@@ -9,6 +9,7 @@ from sqlalchemy import (
     Row,
     Select,
     and_,
+    bindparam,
     delete,
     exists,
     func,
@@ -47,6 +48,29 @@ from remanence.tools import repository as tools
 
 _COLUMNS = [column for column in AgentRow.__table__.columns if column.name != "is_deleted"]
 _FIELDS = set(Agent.model_fields) - {"metadata"}
+
+# Built once: to build a statement costs several times as much as to run it.
+_ONE_AGENT = select(*_COLUMNS).where(
+    AgentRow.organization_id == bindparam("organization"),
+    AgentRow.is_deleted.is_(False),
+    AgentRow.id == bindparam("agent"),
+)
+_TAGS = (
+    select(AgentTagRow.agent_id, AgentTagRow.tag)
+    .where(AgentTagRow.agent_id.in_(bindparam("agents", expanding=True)))
+    .order_by(AgentTagRow.position)
+)
+_SECRETS = (
+    select(
+        AgentSecretRow.id,
+        AgentSecretRow.agent_id,
+        AgentSecretRow.key,
+        AgentSecretRow.value_enc,
+        AgentSecretRow.description,
+    )
+    .where(AgentSecretRow.agent_id.in_(bindparam("agents", expanding=True)))
+    .order_by(AgentSecretRow.created_at, AgentSecretRow.key)
+)
 
 
 def insert_agent(connection: Connection, agent: Agent) -> None:
@@ -162,21 +186,12 @@ def hard_delete_agent(connection: Connection, actor: Actor, agent_id: str) -> No
 
 def get_agent(connection: Connection, actor: Actor, agent_id: str) -> Agent:
     """Raises NotFound, also for an agent of another organisation."""
-    row = connection.execute(select(*_COLUMNS).where(*_mine(actor), AgentRow.id == agent_id)).first()
-    if row is None:
-        raise _no_agent(agent_id)
-    return agent_from(row)
+    return get_versioned(connection, actor.organization_id, agent_id)[0]
 
 
 def get_versioned(connection: Connection, organization_id: OrgId, agent_id: str) -> tuple[Agent, int]:
     """The agent and the version of its state. Raises NotFound."""
-    row = connection.execute(
-        select(*_COLUMNS).where(
-            AgentRow.organization_id == organization_id,
-            AgentRow.is_deleted.is_(False),
-            AgentRow.id == agent_id,
-        )
-    ).first()
+    row = connection.execute(_ONE_AGENT, {"organization": organization_id, "agent": agent_id}).first()
     if row is None:
         raise _no_agent(agent_id)
     return agent_from(row), row.state_version
@@ -298,30 +313,14 @@ def _of_identity(query: AgentQuery) -> ColumnElement[bool]:
 
 def _tags_of(connection: Connection, ids: Sequence[AgentId]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    rows = connection.execute(
-        select(AgentTagRow.agent_id, AgentTagRow.tag)
-        .where(AgentTagRow.agent_id.in_(ids))
-        .order_by(AgentTagRow.position)
-    )
-    for row in rows:
+    for row in connection.execute(_TAGS, {"agents": ids}):
         found.setdefault(row.agent_id, []).append(row.tag)
     return found
 
 
 def _secrets_of(connection: Connection, ids: Sequence[AgentId], vault: Vault) -> dict[str, list[Secret]]:
     found: dict[str, list[Secret]] = {}
-    rows = connection.execute(
-        select(
-            AgentSecretRow.id,
-            AgentSecretRow.agent_id,
-            AgentSecretRow.key,
-            AgentSecretRow.value_enc,
-            AgentSecretRow.description,
-        )
-        .where(AgentSecretRow.agent_id.in_(ids))
-        .order_by(AgentSecretRow.created_at, AgentSecretRow.key)
-    )
-    for row in rows:
+    for row in connection.execute(_SECRETS, {"agents": ids}):
         secret = Secret(
             id=row.id, key=row.key, value=vault.decrypt(row.value_enc), description=row.description
         )

@@ -333,9 +333,13 @@ class AgentService:
         relations = repository.load_relations(connection, actor, found, include, self._vault)
         ids = messages.context_ids(connection, [agent.id for agent in found])
         if "agent.pending_approval" in include:
-            for agent in found:
-                pending = messages.find_pending_approval(connection, agent.id)
-                relations[agent.id] = relations[agent.id].model_copy(update={"pending_approval": pending})
+            # What waits for a person's answer is always the last message in context.
+            last = {agent.id: ids[agent.id][-1] for agent in found if ids[agent.id]}
+            requests = messages.list_requests(connection, list(last.values()))
+            for agent_id, message_id in last.items():
+                if message_id in requests:
+                    changes = {"pending_approval": requests[message_id]}
+                    relations[agent_id] = relations[agent_id].model_copy(update=changes)
         return [(agent, relations[agent.id], ids[agent.id]) for agent in found]
 
     async def _llm_config(self, body: AgentCreate, profile: Profile) -> LLMConfig:

@@ -1,6 +1,6 @@
 """Parameters that many routes share."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 from fastapi import Path, Query, Request
@@ -29,10 +29,11 @@ def page_parameters(
     order: Order = "desc",
     max_limit: int = MAX_NUMBER,
     order_by: tuple[str, ...] = ("created_at",),
-) -> Callable[..., Page]:
+) -> Callable[..., Awaitable[Page]]:
     """A dependency that reads before, after, limit, order and order_by."""
 
-    def read(
+    # Asynchronous although it awaits nothing: FastAPI runs other functions in a thread.
+    async def read(
         before: str | None = None,
         after: str | None = None,
         limit: Annotated[int | None, Query(ge=1, le=max_limit)] = limit,

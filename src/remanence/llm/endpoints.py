@@ -6,12 +6,13 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from remanence.edge.responses import JsonBytes
+from remanence.edge.routes import Guard, make_routes
 from remanence.llm.catalogue import Catalogue
 from remanence.llm.schemas import embedding_model_out, model_out
 
 
-def router(catalogue: Catalogue) -> APIRouter:
-    routes = APIRouter(prefix="/models", tags=["models"])
+def router(catalogue: Catalogue, *, guard: Guard | None = None) -> APIRouter:
+    routes = make_routes("models", under="/models", guard=guard)
 
     @routes.get("/", operation_id="list_models")
     async def list_models(

@@ -10,11 +10,12 @@ from remanence.db.database import Database
 from remanence.edge.fields import StoredText
 from remanence.edge.parameters import BlockIdPath, page_parameters
 from remanence.edge.responses import JsonBytes
+from remanence.edge.routes import make_routes
 from remanence.memory import repository
 from remanence.memory.schemas import BlockCreate, BlockFilter, BlockUpdate, block_body
 
 
-def _read_filter(where: Annotated[BlockFilter, Query()]) -> BlockFilter:
+async def _read_filter(where: Annotated[BlockFilter, Query()]) -> BlockFilter:
     return where
 
 
@@ -22,7 +23,7 @@ Where = Annotated[BlockFilter, Depends(_read_filter)]
 
 
 def router(db: Database) -> APIRouter:
-    routes = APIRouter()
+    routes = make_routes()
 
     @routes.get("/blocks/", operation_id="list_blocks", tags=["blocks"])
     async def list_blocks(

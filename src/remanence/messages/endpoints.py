@@ -13,6 +13,7 @@ from remanence.core.profile import profile_of
 from remanence.db.database import Database
 from remanence.edge.parameters import AgentIdPath, MessageIdPath, page_parameters
 from remanence.edge.responses import JsonBytes
+from remanence.edge.routes import make_routes
 from remanence.errors import NotAllowed
 from remanence.messages import repository
 from remanence.messages.schemas import Body, View, keep_types, typed_messages
@@ -22,7 +23,7 @@ _MORE_ROWS = 4
 """How many rows are read for each typed message wanted, when only some types are."""
 
 
-def _read_view(
+async def _read_view(
     use_assistant_message: bool = True,
     assistant_message_tool_name: str = "send_message",
     assistant_message_tool_kwarg: str = "message",
@@ -48,7 +49,7 @@ def window_page(page: Page) -> Page:
 
 
 def router(db: Database) -> APIRouter:
-    routes = APIRouter(tags=["messages"])
+    routes = make_routes("messages")
 
     @routes.get("/agents/{agent_id}/messages")
     async def list_agent_messages(

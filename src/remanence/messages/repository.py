@@ -57,18 +57,31 @@ def load_window(connection: Connection, lane: str) -> tuple[list[Message], int]:
     return [message_from(row) for row in rows], (rows[-1].position + 1 if rows else 0)
 
 
+_CONTEXT_IDS = (
+    select(ContextMessageRow.owner_id, ContextMessageRow.message_id)
+    .where(ContextMessageRow.owner_id.in_(bindparam("lanes", expanding=True)))
+    .order_by(ContextMessageRow.owner_id, ContextMessageRow.position)
+)
+_REQUESTS = select(*_COLUMNS).where(
+    MessageRow.id.in_(bindparam("ids", expanding=True)), MessageRow.role == "approval"
+)
+
+
 def context_ids(connection: Connection, lanes: Sequence[str]) -> dict[str, list[MessageId]]:
     """The ids in context of several histories at once."""
     found: dict[str, list[MessageId]] = {lane: [] for lane in lanes}
     if lanes:
-        rows = connection.execute(
-            select(ContextMessageRow.owner_id, ContextMessageRow.message_id)
-            .where(ContextMessageRow.owner_id.in_(lanes))
-            .order_by(ContextMessageRow.owner_id, ContextMessageRow.position)
-        )
-        for row in rows:
+        for row in connection.execute(_CONTEXT_IDS, {"lanes": lanes}):
             found[row.owner_id].append(MessageId(row.message_id))
     return found
+
+
+def list_requests(connection: Connection, message_ids: Sequence[MessageId]) -> dict[MessageId, Message]:
+    """Those of these messages that ask a person for approval."""
+    if not message_ids:
+        return {}
+    rows = connection.execute(_REQUESTS, {"ids": message_ids})
+    return {MessageId(row.id): message_from(row) for row in rows if row.tool_calls}
 
 
 def find_pending_approval(connection: Connection, lane: str) -> Message | None:

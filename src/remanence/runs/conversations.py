@@ -22,6 +22,7 @@ from remanence.core.page import Page
 from remanence.db.database import Database
 from remanence.edge.parameters import AgentIdPath, page_parameters
 from remanence.edge.responses import JsonBytes
+from remanence.edge.routes import make_routes
 from remanence.errors import BadArgument, Conflict, NotFound
 from remanence.kit.ids import id_pattern
 from remanence.messages import repository as messages
@@ -60,7 +61,7 @@ class Rewind(AgentNamed):
 
 
 def router(db: Database, service: RunService, speaker: Speaker) -> APIRouter:
-    routes = APIRouter(tags=["conversations"])
+    routes = make_routes("conversations")
 
     async def find(actor: Actor, name: str, agent_id: str | None) -> Address:
         return await db.read(_find, actor, name, agent_id)

@@ -14,6 +14,7 @@ from remanence.db.database import Database
 from remanence.edge.fields import StoredMoment
 from remanence.edge.parameters import AgentIdPath, RunIdPath, StepIdPath, is_sdk_client, page_parameters
 from remanence.edge.responses import JsonBytes, message_body
+from remanence.edge.routes import make_routes
 from remanence.errors import Invalid
 from remanence.messages import repository as messages
 from remanence.messages.schemas import Body, View, typed_messages
@@ -37,7 +38,7 @@ OldestFirst = Annotated[Page, Depends(page_parameters(limit=100, order="asc"))]
 
 
 def router(db: Database, service: RunService, speaker: Speaker) -> APIRouter:
-    routes = APIRouter(tags=["runs"])
+    routes = make_routes("runs")
 
     @routes.post("/agents/{agent_id}/messages")
     async def send_message(

@@ -9,11 +9,12 @@ from remanence.core.page import Page
 from remanence.db.database import Database
 from remanence.edge.parameters import ToolIdPath, page_parameters
 from remanence.edge.responses import JsonBytes
+from remanence.edge.routes import make_routes
 from remanence.tools import repository
 from remanence.tools.schemas import ToolFilter, tool_body
 
 
-def _read_filter(where: Annotated[ToolFilter, Query()]) -> ToolFilter:
+async def _read_filter(where: Annotated[ToolFilter, Query()]) -> ToolFilter:
     return where
 
 
@@ -21,7 +22,7 @@ Where = Annotated[ToolFilter, Depends(_read_filter)]
 
 
 def router(db: Database) -> APIRouter:
-    routes = APIRouter(prefix="/tools", tags=["tools"])
+    routes = make_routes("tools", under="/tools")
 
     @routes.get("/", operation_id="list_tools")
     async def list_tools(

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from remanence.core.actor import Actor
@@ -51,6 +51,14 @@ _TOOL: tuple[Any, ...] = (
     *(getattr(ToolRow, name) for name in _PLAIN_FIELDS),
 )
 
+# Built once: to build a statement costs several times as much as to run it.
+_SEEN = (ToolRow.organization_id == bindparam("organization"), ToolRow.is_deleted.is_(False))
+_BY_ID = select(*_TOOL).where(ToolRow.id.in_(bindparam("ids", expanding=True)), *_SEEN)
+_BY_NAME = select(*_TOOL).where(ToolRow.name.in_(bindparam("names", expanding=True)), *_SEEN)
+_LINKS = select(ToolsAgentsRow.agent_id, ToolsAgentsRow.tool_id).where(
+    ToolsAgentsRow.agent_id.in_(bindparam("agents", expanding=True))
+)
+
 
 # Records
 
@@ -92,7 +100,7 @@ def find_by_names(connection: Connection, actor: Actor, names: Collection[str]) 
     """The tools of these names that exist, in the order given."""
     if not names:
         return []
-    rows = connection.execute(select(*_TOOL).where(ToolRow.name.in_(list(names)), *_live(actor)))
+    rows = connection.execute(_BY_NAME, {"organization": actor.organization_id, "names": list(names)})
     found = {row.name: _tool(row) for row in rows}
     return [found[name] for name in dict.fromkeys(names) if name in found]
 
@@ -101,7 +109,8 @@ def find_by_ids(connection: Connection, actor: Actor, tool_ids: Collection[str])
     """The tools of these ids that exist, in the order given."""
     if not tool_ids:
         return []
-    rows = connection.execute(select(*_TOOL).where(ToolRow.id.in_(list(tool_ids)), *_live(actor)))
+    values = {"organization": actor.organization_id, "ids": list(tool_ids)}
+    rows = connection.execute(_BY_ID, values)
     found = {row.id: _tool(row) for row in rows}
     return [found[tool_id] for tool_id in dict.fromkeys(tool_ids) if tool_id in found]
 
@@ -160,11 +169,7 @@ def list_tools_of_agents(
     """The same for many agents at once; each has an entry. A tool that several hold is one object."""
     held: dict[AgentId, list[Tool]] = {agent_id: [] for agent_id in agent_ids}
     if held:
-        links = connection.execute(
-            select(ToolsAgentsRow.agent_id, ToolsAgentsRow.tool_id).where(
-                ToolsAgentsRow.agent_id.in_(list(held))
-            )
-        ).all()
+        links = connection.execute(_LINKS, {"agents": list(held)}).all()
         # Most agents hold the same few tools, and a schema is long: each is read once.
         tools = {tool.id: tool for tool in find_by_ids(connection, actor, {link.tool_id for link in links})}
         for link in links:

@@ -17,6 +17,7 @@ from remanence.core.page import Page
 from remanence.db.database import Database
 from remanence.edge.parameters import id_path, page_parameters
 from remanence.edge.responses import JsonBytes
+from remanence.edge.routes import make_routes
 from remanence.kit.ids import id_pattern
 from remanence.llm.catalogue import Catalogue
 from remanence.messages import repository as messages
@@ -25,7 +26,7 @@ ConversationIdPath = Annotated[str, id_path("conv")]
 _ORDERS = ("created_at", "last_message_at", "last_run_completion")
 
 
-def _read_filter(where: Annotated[ConversationFilter, Query()]) -> ConversationFilter:
+async def _read_filter(where: Annotated[ConversationFilter, Query()]) -> ConversationFilter:
     return where
 
 
@@ -33,7 +34,7 @@ Where = Annotated[ConversationFilter, Depends(_read_filter)]
 
 
 def router(db: Database, catalogue: Catalogue) -> APIRouter:
-    routes = APIRouter(tags=["conversations"])
+    routes = make_routes("conversations")
 
     @routes.get("/conversations/")
     async def list_conversations(

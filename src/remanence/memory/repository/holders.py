@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, delete, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, delete, insert, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from remanence.core.actor import Actor
@@ -17,6 +17,17 @@ from remanence.memory.repository.blocks import get_block, get_blocks
 from remanence.memory.repository.rows import BLOCK, live, to_block
 from remanence.memory.repository.versions import touch_agent
 
+_OF_AGENTS = (  # every list of agents and every state reads these, so it is built once
+    select(BlocksAgentsRow.agent_id, *BLOCK)
+    .join(BlockRow, BlockRow.id == BlocksAgentsRow.block_id)
+    .where(
+        BlocksAgentsRow.agent_id.in_(bindparam("agents", expanding=True)),
+        BlockRow.organization_id == bindparam("organization"),
+        BlockRow.is_deleted.is_(False),
+    )
+    .order_by(BlockRow.created_at, BlockRow.id)
+)
+
 
 def find_block_by_label(connection: Connection, actor: Actor, agent_id: str, label: str) -> Block | None:
     statement = _held(actor, BlocksAgentsRow.agent_id == agent_id, BlocksAgentsRow.block_label == label)
@@ -26,9 +37,7 @@ def find_block_by_label(connection: Connection, actor: Actor, agent_id: str, lab
 
 def list_agent_blocks(connection: Connection, actor: Actor, agent_id: str) -> tuple[Block, ...]:
     """All blocks of one agent, oldest first."""
-    statement = _held(actor, BlocksAgentsRow.agent_id == agent_id)
-    rows = connection.execute(statement.order_by(BlockRow.created_at, BlockRow.id))
-    return tuple(to_block(row) for row in rows)
+    return list_blocks_of_agents(connection, actor, [AgentId(agent_id)])[AgentId(agent_id)]
 
 
 def list_blocks_of_agents(
@@ -38,8 +47,8 @@ def list_blocks_of_agents(
     held: dict[AgentId, tuple[Block, ...]] = dict.fromkeys(agent_ids, ())
     if not held:
         return held
-    statement = _held(actor, BlocksAgentsRow.agent_id.in_(list(held)))
-    for row in connection.execute(statement.order_by(BlockRow.created_at, BlockRow.id)):
+    values = {"organization": actor.organization_id, "agents": list(held)}
+    for row in connection.execute(_OF_AGENTS, values):
         held[AgentId(row.agent_id)] += (to_block(row),)
     return held
 
