@@ -24,6 +24,14 @@ class Client:
         async with self._session.get(self._base + path, params=query) as response:
             return _checked(response.status, await response.read())
 
+    async def fetch(self, path: str, **query: Any) -> bytes:
+        """The answer as it came; to parse a long one would take longer than to make it."""
+        async with self._session.get(self._base + path, params=query) as response:
+            content = await response.read()
+        if response.status >= 400:
+            raise Failed(f"{response.status}: {content[:300]!r}")
+        return content
+
     async def post(self, path: str, body: object) -> Any:
         async with self._session.post(
             self._base + path, data=orjson.dumps(body), headers={"content-type": "application/json"}

@@ -303,7 +303,7 @@ async def _timed(count: int, client: Client, path: str, **query: Any) -> list[fl
     times: list[float] = []
     for _ in range(count):
         began = time.perf_counter()
-        await client.get(path, **query)
+        await client.fetch(path, **query)
         times.append(time.perf_counter() - began)
     return times
 

@@ -11,7 +11,14 @@ from remanence.agents import repository
 from remanence.agents.compiling import recompile
 from remanence.agents.overview import overview_of
 from remanence.agents.queries import AgentQuery, Include, wanted_relations
-from remanence.agents.schemas import AgentCreate, AgentUpdate, ResetMessages, ToolApproval, agent_body
+from remanence.agents.schemas import (
+    AgentCreate,
+    AgentUpdate,
+    ResetMessages,
+    ToolApproval,
+    agent_bodies,
+    agent_body,
+)
 from remanence.agents.service import AgentService
 from remanence.core.actor import Actor
 from remanence.core.agent import StopReason
@@ -99,9 +106,7 @@ def router(db: Database, service: AgentService) -> APIRouter:
         page: Annotated[Page, Depends(_read_page)],
         include: Wanted,
     ) -> JsonBytes:
-        return JsonBytes(
-            [agent_body(*each) for each in await service.list_agents(actor, query, page, include)]
-        )
+        return JsonBytes(agent_bodies(await service.list_agents(actor, query, page, include)))
 
     @routes.post("/agents/")
     async def create_agent(actor: ActingUser, body: AgentCreate) -> JsonBytes:
@@ -210,7 +215,7 @@ def router(db: Database, service: AgentService) -> APIRouter:
         include: Wanted,
     ) -> JsonBytes:
         found = await service.list_holders(actor, block_id, page, include)
-        return JsonBytes([agent_body(*each) for each in found])
+        return JsonBytes(agent_bodies(found))
 
     # Tools
 

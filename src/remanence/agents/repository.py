@@ -47,6 +47,7 @@ from remanence.memory import repository as blocks
 from remanence.tools import repository as tools
 
 _COLUMNS = [column for column in AgentRow.__table__.columns if column.name != "is_deleted"]
+_NAMES = [column.name for column in _COLUMNS]
 _FIELDS = set(Agent.model_fields) - {"metadata"}
 
 # Built once: to build a statement costs several times as much as to run it.
@@ -240,13 +241,15 @@ def load_relations(
 
 
 def agent_from(row: Row[Any]) -> Agent:
-    fields: dict[str, Any] = {name: getattr(row, name) for name in _FIELDS}
+    # By place: SQLAlchemy takes longer to find a column by its name than the database to read it.
+    stored = dict(zip(_NAMES, row, strict=False))
+    fields: dict[str, Any] = {name: stored[name] for name in _FIELDS}
     fields |= {
-        "metadata": row.metadata_,
-        "tool_rules": row.tool_rules or (),
-        "timezone": row.timezone or "UTC",
-        "name": row.name or "",
-        "system": row.system or "",
+        "metadata": stored["metadata_"],
+        "tool_rules": fields["tool_rules"] or (),
+        "timezone": fields["timezone"] or "UTC",
+        "name": fields["name"] or "",
+        "system": fields["system"] or "",
     }
     # The columns have validated their own JSON; the rest is plain values of our own making.
     return Agent.model_construct(**fields)

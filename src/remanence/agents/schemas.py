@@ -1,6 +1,6 @@
 """Wire bodies of agents: what clients send, and what they get back."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints
@@ -8,8 +8,9 @@ from pydantic import BaseModel, Field, StringConstraints
 from remanence.agents.model_settings import model_settings_of
 from remanence.core.agent import Agent, AgentType, CompactionMode, Relations, StopReason
 from remanence.core.llm import EmbeddingConfig, LLMConfig, ResponseFormat
-from remanence.core.tool import ToolRule
+from remanence.core.tool import Tool, ToolRule
 from remanence.edge.fields import MAX_NUMBER, StoredMoment
+from remanence.kit import json
 from remanence.kit.ids import MessageId, id_pattern
 from remanence.kit.json import JsonObject
 from remanence.memory.schemas import BlockCreate, block_body
@@ -116,7 +117,24 @@ class ResetMessages(BaseModel):
     add_default_initial_messages: bool = False
 
 
-def agent_body(agent: Agent, relations: Relations, message_ids: Sequence[MessageId]) -> dict[str, Any]:
+def agent_bodies(found: Iterable[tuple[Agent, Relations, Sequence[MessageId]]]) -> list[dict[str, Any]]:
+    """Most agents hold the same few tools, and their schemas are long: each is encoded once."""
+    encoded: dict[str, object] = {}
+
+    def encode_tool(tool: Tool) -> object:
+        if tool.id not in encoded:
+            encoded[tool.id] = json.encode_part(tool_body(tool))
+        return encoded[tool.id]
+
+    return [agent_body(*each, encode_tool) for each in found]
+
+
+def agent_body(
+    agent: Agent,
+    relations: Relations,
+    message_ids: Sequence[MessageId],
+    encode_tool: Callable[[Tool], object] = tool_body,
+) -> dict[str, Any]:
     blocks = [block_body(block) for block in relations.blocks]
     secrets = [
         _secret_body(agent, secret.id, secret.key, secret.value, secret.description)
@@ -154,7 +172,7 @@ def agent_body(agent: Agent, relations: Relations, message_ids: Sequence[Message
             "prompt_template": "",
         },
         "blocks": blocks,
-        "tools": [tool_body(tool) for tool in relations.tools],
+        "tools": [encode_tool(tool) for tool in relations.tools],
         "sources": [],
         "tags": list(relations.tags),
         "tool_exec_environment_variables": secrets,

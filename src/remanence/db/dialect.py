@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, cast, exists, func, text
+from sqlalchemy import ColumnElement, Connection, String, cast, exists, func, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import DeclarativeBase, InstrumentedAttribute
 from sqlalchemy.sql.dml import Insert
@@ -29,6 +29,15 @@ def insert_missing(
     if rows:
         statement: Insert = insert(connection, table).on_conflict_do_nothing()
         connection.execute(statement, list(rows))
+
+
+def checked(column: InstrumentedAttribute[Any]) -> ColumnElement[str]:
+    """The column as something to be checked and not to be looked up by.
+
+    SQLite takes any index for selective, and would rather read all that an organisation has than the
+    few rows that are wanted.
+    """
+    return cast(column, String).concat("")
 
 
 def byte_order(connection: Connection) -> str:

@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from remanence.core.actor import Actor
 from remanence.core.page import Page
 from remanence.core.tool import Requirement, Tool
-from remanence.db.dialect import insert_missing
+from remanence.db.dialect import checked, insert_missing
 from remanence.db.paging import fetch_page
 from remanence.db.tables import AgentRow, ToolRow, ToolsAgentsRow
 from remanence.errors import AlreadyExists, NotFound
@@ -52,7 +52,7 @@ _TOOL: tuple[Any, ...] = (
 )
 
 # Built once: to build a statement costs several times as much as to run it.
-_SEEN = (ToolRow.organization_id == bindparam("organization"), ToolRow.is_deleted.is_(False))
+_SEEN = (checked(ToolRow.organization_id) == bindparam("organization"), ToolRow.is_deleted.is_(False))
 _BY_ID = select(*_TOOL).where(ToolRow.id.in_(bindparam("ids", expanding=True)), *_SEEN)
 _BY_NAME = select(*_TOOL).where(ToolRow.name.in_(bindparam("names", expanding=True)), *_SEEN)
 _LINKS = select(ToolsAgentsRow.agent_id, ToolsAgentsRow.tool_id).where(

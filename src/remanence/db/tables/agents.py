@@ -28,6 +28,7 @@ class AgentRow(Identified, Owned, Audited, Projected, Templated, Base):
     __tablename__ = "agents"
     __table_args__ = (
         Index("ix_agents_created_at", "created_at", "id"),
+        Index("ix_agents_organization_id_created_at", "organization_id", "created_at"),
         Index("ix_agents_organization_id_deployment_id", "organization_id", "deployment_id"),
         Index("ix_agents_project_id", "project_id"),
     )

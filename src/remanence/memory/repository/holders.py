@@ -9,6 +9,7 @@ from sqlalchemy.exc import IntegrityError
 from remanence.core.actor import Actor
 from remanence.core.block import Block
 from remanence.core.page import Page
+from remanence.db.dialect import checked
 from remanence.db.paging import fetch_page
 from remanence.db.tables import AgentRow, BlockRow, BlocksAgentsRow
 from remanence.errors import AlreadyExists
@@ -22,7 +23,7 @@ _OF_AGENTS = (  # every list of agents and every state reads these, so it is bui
     .join(BlockRow, BlockRow.id == BlocksAgentsRow.block_id)
     .where(
         BlocksAgentsRow.agent_id.in_(bindparam("agents", expanding=True)),
-        BlockRow.organization_id == bindparam("organization"),
+        checked(BlockRow.organization_id) == bindparam("organization"),
         BlockRow.is_deleted.is_(False),
     )
     .order_by(BlockRow.created_at, BlockRow.id)

@@ -71,6 +71,9 @@ def upgrade() -> None:
     )
     op.create_index("ix_agents_created_at", "agents", ["created_at", "id"], unique=False)
     op.create_index(
+        "ix_agents_organization_id_created_at", "agents", ["organization_id", "created_at"], unique=False
+    )
+    op.create_index(
         "ix_agents_organization_id_deployment_id",
         "agents",
         ["organization_id", "deployment_id"],
@@ -966,6 +969,7 @@ def downgrade() -> None:
     op.drop_table("archives")
     op.drop_index("ix_agents_project_id", table_name="agents")
     op.drop_index("ix_agents_organization_id_deployment_id", table_name="agents")
+    op.drop_index("ix_agents_organization_id_created_at", table_name="agents")
     op.drop_index("ix_agents_created_at", table_name="agents")
     op.drop_table("agents")
     op.drop_table("organizations")
