@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from remanence.db.database import Statement
-from remanence.kit import json
+from remanence.kit import failpoints, json
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -59,7 +59,10 @@ class PostgresDatabase:
         for attempt in range(MAX_TRIES):
             try:
                 async with self._engine.begin() as connection:
-                    return await connection.run_sync(fn, *args, **kwargs)
+                    result = await connection.run_sync(fn, *args, **kwargs)
+                    failpoints.reach(fn, "before")
+                failpoints.reach(fn, "after")
+                return result
             except DBAPIError as error:
                 if attempt == MAX_TRIES - 1 or getattr(error.orig, "sqlstate", None) not in _RETRYABLE:
                     raise

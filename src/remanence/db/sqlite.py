@@ -17,7 +17,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.pool import QueuePool
 
 from remanence.db.database import Statement
-from remanence.kit import json
+from remanence.kit import failpoints, json
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -33,6 +33,8 @@ class _Job:
     run: Callable[[Connection], Any]
     loop: asyncio.AbstractEventLoop
     future: "asyncio.Future[Any]"
+    writer: Callable[..., Any] | None
+    """What is run, if it writes: it names the two edges of its commit."""
 
 
 @dataclass(slots=True)
@@ -102,10 +104,10 @@ class SqliteDatabase:
         return f"SQLite {self._path}"
 
     async def read(self, fn: Statement[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._submit(self._reads, lambda connection: fn(connection, *args, **kwargs))
+        return await self._submit(self._reads, lambda connection: fn(connection, *args, **kwargs), None)
 
     async def write(self, fn: Statement[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._submit(self._writes, lambda connection: fn(connection, *args, **kwargs))
+        return await self._submit(self._writes, lambda connection: fn(connection, *args, **kwargs), fn)
 
     async def listen(self, channel: str, on_notice: Callable[[str], None]) -> None:
         """SQLite announces nothing; readers look by themselves."""
@@ -122,14 +124,19 @@ class SqliteDatabase:
         self._write_engine.dispose()
         self._read_engine.dispose()
 
-    async def _submit(self, jobs: "queue.SimpleQueue[_Job | None]", run: Callable[[Connection], T]) -> T:
+    async def _submit(
+        self,
+        jobs: "queue.SimpleQueue[_Job | None]",
+        run: Callable[[Connection], T],
+        writer: Callable[..., T] | None,
+    ) -> T:
         if self._is_closed:
             raise RuntimeError("the database is closed")
         if not self._threads:
             self._start_threads()
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        jobs.put(_Job(run, loop, future))
+        jobs.put(_Job(run, loop, future, writer))
         return await future
 
     def _start_threads(self) -> None:
@@ -190,11 +197,15 @@ def _commit_together(seat: _Seat, jobs: list[_Job]) -> list[_Outcome]:
     try:
         with seat.connection.begin():
             outcomes.extend(_Outcome(job, job.run(seat.connection)) for job in jobs)
+            for job in jobs:
+                failpoints.reach(job.writer, "before")
     except BaseException as error:
         if len(jobs) == 1:
             return [_Outcome(jobs[0], error=error)]
         # One of them failed, or the commit did: nothing is kept, and each gets its own chance.
         return [outcome for job in jobs for outcome in _commit_together(seat, [job])]
+    for job in jobs:
+        failpoints.reach(job.writer, "after")
     return outcomes
 
 
