@@ -25,6 +25,8 @@ from remanence.kit.vault import Vault
 from remanence.llm.catalogue import Catalogue
 from remanence.llm.endpoints import router as model_routes
 from remanence.llm.hosted import ChatAdapters, HostedSource, Provider
+from remanence.llm.local.embedded import EmbeddedSource
+from remanence.llm.local.embedding import LOCAL_EMBEDDING, find_weights
 from remanence.llm.registry import AdapterRegistry
 from remanence.llm.sources import ModelSource
 from remanence.llm.transport import Transport
@@ -85,7 +87,7 @@ class _House:
         adapters = ChatAdapters(self._transport)
         self._local = _local_models(settings)
         hosted = _hosted_sources(settings, self._transport, adapters)
-        self._sources = [*hosted, *([self._local] if self._local else [])]
+        self._sources = [*hosted, EmbeddedSource(self._local)]
         self._catalogue = Catalogue(self._sources)
         self._default_model = settings.default_model
         if self._default_model is None and not hosted and self._local is not None:
@@ -98,7 +100,11 @@ class _House:
         self._events = EventLog(db)
         self._background = Background(db, self._events, Callbacks(db, vault.signing_key))
         self._agents = AgentService(
-            db, self._catalogue, vault, default_model=self._default_model, default_embedding=None
+            db,
+            self._catalogue,
+            vault,
+            default_model=self._default_model,
+            default_embedding=_default_embedding(settings),
         )
         self._runs = RunService(
             db,
@@ -177,6 +183,13 @@ def _local_models(settings: Settings) -> "LocalModels | None":
     if not is_engine_installed():
         return None
     return LocalModels(settings.dir / "models", which=settings.local_model)
+
+
+def _default_embedding(settings: Settings) -> str | None:
+    """None where search is to go by words alone, or the embedded model's weights are not installed."""
+    handle = settings.default_embedding
+    is_missing = handle == LOCAL_EMBEDDING.handle and find_weights() is None
+    return None if handle.lower() in ("off", "none") or is_missing else handle
 
 
 def _hosted_sources(settings: Settings, transport: Transport, adapters: ChatAdapters) -> list[ModelSource]:

@@ -117,6 +117,10 @@ class Settings(BaseSettings):
         default=None,
         description="Handle (`provider/model`) for agents that name none.",
     )
+    default_embedding: str = Field(
+        default="local/wordllama-256",
+        description="Handle of the embedding model for agents and archives that name none; `off` for search by words alone.",
+    )
     local_model: Annotated[Literal["standard", "small", "off"], BeforeValidator(_lower)] = Field(
         default="standard",
         description="Which embedded model is offered.",

@@ -373,8 +373,9 @@ def test_models_are_listed_with_old_and_new_keys(tenant: Tenant, shared_model: S
 
 @pytest.mark.promise("models.embeddings")
 def test_embedding_models_are_listed(tenant: Tenant) -> None:
-    (model,) = tenant.sdk.models.embeddings.list()
-    assert model.handle == "openai/text-embedding-3-small"
-    (raw,) = tenant.http.get("/v1/models/embedding").json()
+    listed = tenant.sdk.models.embeddings.list()
+    assert [model.handle for model in listed] == ["openai/text-embedding-3-small", "local/wordllama-256"]
+    raw, local = tenant.http.get("/v1/models/embedding").json()
     assert (raw["model_type"], raw["embedding_dim"]) == ("embedding", 1536)
+    assert (local["model_type"], local["embedding_dim"]) == ("embedding", 256)
     assert (raw["embedding_chunk_size"], raw["batch_size"]) == (300, 32)

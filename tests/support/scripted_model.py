@@ -13,6 +13,7 @@ processes; `python -m tests.support.scripted_model` is a model of its own for lo
 import asyncio
 import sys
 import threading
+import zlib
 from argparse import ArgumentParser
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -60,6 +61,14 @@ Responder = Callable[[SeenRequest], Line | None]
 _UNPLANNED_STATUS = 418
 
 
+def spread(text: str, dimensions: int = 64) -> list[float]:
+    """A vector by which texts are alike that have words in common."""
+    values = [0.0] * dimensions
+    for word in text.lower().split():
+        values[zlib.crc32(word.strip(".,!?").encode()) % dimensions] += 1.0
+    return values
+
+
 class ScriptedModel:
     def __init__(self, formats: Sequence[WireFormat] = (ChatCompletions(),)) -> None:
         self.journal: list[SeenRequest] = []
@@ -70,6 +79,11 @@ class ScriptedModel:
         ]
         """What `GET /v1/models` lists."""
         self.models_status = 200
+        self.embedded: list[list[str]] = []
+        """The texts that vectors were asked for, request by request. They need no line of the script."""
+        self.embedding_status = 200
+        self.embedding_answer: JsonObject | None = None
+        """In place of vectors."""
         self.on_connection: Callable[[object], None] | None = None
         """Told the client's address with every request, to see connections being used again."""
         self._formats = formats
@@ -101,6 +115,7 @@ class ScriptedModel:
         """Ready for another test: no lines, no journal, nobody who answers by himself."""
         self.responder = None
         self.journal.clear()
+        self.embedded.clear()
         self._lines.clear()
         self._unplanned.clear()
         self._arrivals.clear()
@@ -132,6 +147,7 @@ class ScriptedModel:
     async def start(self, port: int = 0) -> None:
         app = web.Application(client_max_size=256 * 2**20)
         app.router.add_get("/v1/models", self._list_models)
+        app.router.add_post("/v1/embeddings", self._embed)
         for wire in self._formats:
             app.router.add_post(wire.path, self._handler(wire))
         self._runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
@@ -176,6 +192,17 @@ class ScriptedModel:
         }
         return web.Response(
             body=json.encode(body), status=self.models_status, content_type="application/json"
+        )
+
+    async def _embed(self, request: web.Request) -> web.Response:
+        asked = json.decode(await request.read())
+        self.embedded.append(asked["input"])
+        data = [{"index": number, "embedding": spread(text)} for number, text in enumerate(asked["input"])]
+        body = self.embedding_answer or {"object": "list", "data": data[::-1], "model": asked["model"]}
+        if self.embedding_status != 200:
+            body = {"error": {"message": "no vectors today"}}
+        return web.Response(
+            body=json.encode(body), status=self.embedding_status, content_type="application/json"
         )
 
     def _handler(self, wire: WireFormat) -> Callable[[web.Request], "asyncio.Future[web.StreamResponse]"]:

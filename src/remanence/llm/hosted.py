@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from remanence.core.llm import LLMConfig
+from remanence.core.llm import EmbeddingConfig, LLMConfig
 from remanence.errors import ProviderError
 from remanence.llm.addresses import is_same_origin, normalise_base_url
 from remanence.llm.chat_completions import ChatCompletions
+from remanence.llm.embedding import HostedEmbedder
 from remanence.llm.known_models import known_models
 from remanence.llm.model_lists import ListedModel, is_language_model, read_model_list
 from remanence.llm.openai_models import is_reasoning_model
-from remanence.llm.ports import ModelAdapter
+from remanence.llm.ports import Embedder, ModelAdapter
 from remanence.llm.sources import DEFAULT_CONTEXT_WINDOW, EmbeddingInfo, ModelInfo
 from remanence.llm.transport import Transport, make_endpoint
 from remanence.llm.vendors import Vendor, find_vendor, get_vendor
@@ -126,16 +127,30 @@ class HostedSource:
         So agents keep working when the provider moves. An address that somebody wrote into the
         configuration is used, but the key goes nowhere except to the servers it was issued for.
         """
-        api_key = self._provider.api_key
         is_ours = config.handle is not None and config.provider_category is not None
-        if is_ours or not config.model_endpoint:
-            return self._adapters.get(self._vendor, self._base_url, api_key, self.name)
-        asked = normalise_base_url(config.model_endpoint, default=self._vendor.base_url)
+        base_url, api_key = self._way_to(None if is_ours else config.model_endpoint)
+        return self._adapters.get(self._vendor, base_url, api_key, self.name)
+
+    def embeds(self, config: EmbeddingConfig) -> bool:
+        if config.handle is not None:
+            return config.handle.partition("/")[0] in (self.name, self._vendor.name, *self._vendor.aliases)
+        return config.embedding_endpoint_type == self._vendor.model_endpoint_type
+
+    def embedder(self, config: EmbeddingConfig) -> Embedder:
+        base_url, api_key = self._way_to(None if config.handle is not None else config.embedding_endpoint)
+        return HostedEmbedder(
+            self._transport, config, base_url=base_url, api_key=api_key, provider_name=self.name
+        )
+
+    def _way_to(self, given: str | None) -> tuple[str, str | None]:
+        """The address to use, and the key, which goes nowhere except to the servers it was issued for."""
+        if not given:
+            return self._base_url, self._provider.api_key
+        asked = normalise_base_url(given, default=self._vendor.base_url)
         if asked == self._vendor.base_url:
             asked = self._base_url
-        if not any(is_same_origin(asked, own) for own in (self._base_url, self._vendor.base_url)):
-            api_key = None
-        return self._adapters.get(self._vendor, asked, api_key, self.name)
+        is_known = any(is_same_origin(asked, own) for own in (self._base_url, self._vendor.base_url))
+        return asked, self._provider.api_key if is_known else None
 
     def _info(self, listed: ListedModel) -> ModelInfo:
         known = self._known.find(listed.name)

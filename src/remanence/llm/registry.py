@@ -1,12 +1,14 @@
-"""Which adapter answers a call: from the model configuration stored with an agent to the way there."""
+"""Who answers a call: from the configuration stored with an agent or archive to the way there."""
 
 from collections.abc import Sequence
 
-from remanence.core.llm import LLMConfig
+from remanence.core.llm import EmbeddingConfig, LLMConfig
 from remanence.llm.addresses import normalise_base_url
+from remanence.llm.embedding import HostedEmbedder
 from remanence.llm.hosted import ChatAdapters
-from remanence.llm.ports import ModelAdapter
+from remanence.llm.ports import Embedder, ModelAdapter
 from remanence.llm.sources import ModelSource
+from remanence.llm.transport import Transport
 from remanence.llm.vendors import get_vendor
 
 
@@ -26,3 +28,20 @@ class AdapterRegistry:
         vendor = get_vendor(config.model_endpoint_type)
         base_url = normalise_base_url(config.model_endpoint or vendor.base_url, default=vendor.base_url)
         return self._adapters.get(vendor, base_url, None, config.provider_name or vendor.name)
+
+
+class EmbedderRegistry:
+    def __init__(self, sources: Sequence[ModelSource], transport: Transport) -> None:
+        self._sources = sources
+        self._transport = transport
+
+    def embedder_for(self, config: EmbeddingConfig) -> Embedder:
+        """As `AdapterRegistry.adapter_for`."""
+        for source in self._sources:
+            if source.embeds(config):
+                return source.embedder(config)
+        vendor = get_vendor(config.embedding_endpoint_type)
+        base_url = normalise_base_url(config.embedding_endpoint or vendor.base_url, default=vendor.base_url)
+        return HostedEmbedder(
+            self._transport, config, base_url=base_url, api_key=None, provider_name=vendor.name
+        )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from remanence.core.llm import EmbeddingConfig, LLMConfig
-from remanence.llm.ports import ModelAdapter
+from remanence.llm.ports import Embedder, ModelAdapter
 
 DEFAULT_CONTEXT_WINDOW = 128_000
 """For models of unknown size, and the most an agent uses of a larger one unless told otherwise."""
@@ -103,3 +103,9 @@ class ModelSource(Protocol):
         ...
 
     def adapter(self, config: LLMConfig) -> ModelAdapter: ...
+
+    def embeds(self, config: EmbeddingConfig) -> bool:
+        """Whether vectors of this configuration come from this source."""
+        ...
+
+    def embedder(self, config: EmbeddingConfig) -> Embedder: ...

@@ -153,13 +153,32 @@ class Transport:
                     answer.close()
             await asyncio.sleep(pause_s)
 
-    async def fetch_json(self, endpoint: Endpoint, *, timeout_s: float) -> Any:
-        """One GET, not tried again. Raises `ProviderError`."""
+    async def fetch_json(
+        self, endpoint: Endpoint, *, timeout_s: float, body: bytes | None = None, max_tries: int = 1
+    ) -> Any:
+        """One answer, read whole: to a GET, or to a POST of the body. Raises `ProviderError`."""
+        tries = 0
+        while True:
+            tries += 1
+            try:
+                return await self._fetch_json(endpoint, body, timeout_s)
+            except ProviderError as error:
+                pause_s = self._pause_before_retry(error, tries) if tries < max_tries else None
+                if pause_s is None:
+                    raise
+            await asyncio.sleep(pause_s)
+
+    async def _fetch_json(self, endpoint: Endpoint, body: bytes | None, timeout_s: float) -> Any:
         try:
             async with (
                 asyncio.timeout(timeout_s),
-                self._open_session().get(
-                    endpoint.url, headers=endpoint.headers, proxy=endpoint.proxy, allow_redirects=False
+                self._open_session().request(
+                    "GET" if body is None else "POST",
+                    endpoint.url,
+                    data=body if body is None or len(body) <= _ONE_WRITE_BYTES else io.BytesIO(body),
+                    headers=endpoint.headers,
+                    proxy=endpoint.proxy,
+                    allow_redirects=False,
                 ) as response,
             ):
                 content = await response.read()

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from remanence.core.llm import LLMConfig
+from remanence.core.llm import EmbeddingConfig, LLMConfig
 from remanence.errors import BadArgument, NotFound
 from remanence.llm.catalogue import Catalogue
-from remanence.llm.ports import ModelAdapter
+from remanence.llm.ports import Embedder, ModelAdapter
 from remanence.llm.sources import EmbeddingInfo, ModelInfo
 
 
@@ -58,6 +58,12 @@ class Source:
         return False
 
     def adapter(self, config: LLMConfig) -> ModelAdapter:
+        raise NotImplementedError
+
+    def embeds(self, config: EmbeddingConfig) -> bool:
+        return False
+
+    def embedder(self, config: EmbeddingConfig) -> Embedder:
         raise NotImplementedError
 
 

@@ -24,7 +24,7 @@ from remanence.llm.local.weights import (
     find_small_weights,
     find_weights,
 )
-from remanence.llm.sources import EmbeddingInfo, ModelInfo
+from remanence.llm.sources import ModelInfo
 
 log = logging.getLogger(__name__)
 
@@ -111,14 +111,8 @@ class LocalModels:
         """The default first; none where the engine, an optional part, is not installed."""
         return [model.info for model in self._offered if is_engine_installed() and self._has_way(model)]
 
-    def embeddings(self) -> Sequence[EmbeddingInfo]:
-        return ()
-
     def find_model(self, name: str) -> ModelInfo | None:
         return next((model for model in self.models() if model.name == name), None)
-
-    def find_embedding(self, name: str) -> EmbeddingInfo | None:
-        return None
 
     async def refresh(self) -> None:
         """There is nobody to ask."""

@@ -30,7 +30,6 @@ def test_the_large_model_is_the_default_and_the_small_one_is_offered_too(tmp_pat
     models = make_models(tmp_path)
     assert [info.handle for info in models.models()] == [LARGE, SMALL]
     assert models.default_handle == LARGE
-    assert not models.embeddings()
 
 
 def test_where_the_small_one_was_chosen_the_large_one_is_not_offered(tmp_path: Path) -> None:
