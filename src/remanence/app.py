@@ -160,7 +160,7 @@ class _House:
 
     async def _carry_on(self, found: OpenRun) -> None:
         revived = await self._runs.carry_on(found)
-        if revived is not None:
+        if revived is not None and revived.sent.run.background:
             self._background.keep(revived.actor, revived.sent, revived.request, stored=revived.stored)
 
     async def _furnish(self, organization_id: OrgId) -> None:

@@ -70,3 +70,4 @@ class Step(Frozen):
     step_ns: int | None = None
     llm_request_ns: int | None = None
     tool_execution_ns: int | None = None
+    database_ns: int | None = None

@@ -24,6 +24,10 @@ ToolType = Literal[
 ]
 
 DEFAULT_RETURN_CHARS = 50_000
+IDEMPOTENT_TAG = "idempotent"
+_MEMORY_EDITORS: frozenset[ToolType] = frozenset({"letta_memory_core", "letta_sleeptime_core"})
+_INSIDE = _MEMORY_EDITORS | {"letta_core", "letta_voice_sleeptime_core", "letta_files_core"}
+_READERS = frozenset({"web_search", "fetch_webpage"})
 
 
 class Requirement(Frozen):
@@ -54,6 +58,18 @@ class Tool(Frozen):
     created_at: datetime | None = None
     created_by_id: UserId | None = None
     last_updated_by_id: UserId | None = None
+
+    @property
+    def has_outside_effects(self) -> bool:
+        """Whether a call may change something out there, so that it must never be made twice unawares.
+
+        People say of their own tools that twice is as good as once by tagging them `idempotent`.
+        """
+        return self.tool_type not in _INSIDE and self.name not in _READERS and IDEMPOTENT_TAG not in self.tags
+
+    @property
+    def edits_memory(self) -> bool:
+        return self.tool_type in _MEMORY_EDITORS
 
 
 class _Rule(Frozen):

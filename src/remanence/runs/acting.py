@@ -1,5 +1,6 @@
-"""The second half of a step: the model has answered, now its calls are run one after the other."""
+"""The second half of a step: the model has answered, now its calls are run."""
 
+import asyncio
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,7 @@ from remanence.core.rules import CallRecord, StepCall, StepPlan, check_prefill, 
 from remanence.core.tool import Tool, ToolRule
 from remanence.kit import json
 from remanence.kit.json import JsonObject
+from remanence.runs.diary import Diary
 from remanence.runs.plan import LoopDoors, RunPlan
 from remanence.tools.executor import ToolContext, ToolResult
 
@@ -88,7 +90,11 @@ def with_gates(
         if name in client_names:
             return replace(each, call=each.call.model_copy(update={"gate": "client"}))
         if each.tool is not None and needs_approval(rules, name):
-            return replace(each, call=each.call.model_copy(update={"gate": "approval"}))
+            args, fault = prefilled(each.tool, each.arguments, plan.prefilled.get(name))
+            changes: JsonObject = {"gate": "approval"}
+            if fault is None and args != each.arguments:  # people see, and allow, what will be run
+                changes["arguments"] = json.readable(args)
+            return replace(each, call=each.call.model_copy(update=changes), arguments=args)
         return each
 
     return tuple(map(mark, calls))
@@ -130,26 +136,86 @@ async def act(
     doors: LoopDoors,
     acted: Acted,
     settled: Mapping[str, ToolResult],
+    diary: Diary,
 ) -> None:
-    """Runs the calls in order into `acted`; each sees the memory as the one before left it.
+    """Runs the calls into `acted`, with their results in the order of the calls.
 
-    Calls whose result is known already (`settled`) are not run.
+    Those that may run at once start together; the others follow each other, and each sees the memory
+    as the one before left it. Calls whose result is known already (`settled`) are not run.
     """
-    for each in calls:
-        was_allowed = each.call.name in plan.allowed
-        result = settled.get(each.call.id) or _refused(each, plan, state, was_allowed)
-        if result is None and each.tool is not None:
-            args, fault = _prefilled(each.tool, each.arguments or {}, plan.prefilled.get(each.call.name))
-            if fault is not None:
-                acted.has_bad_rule = True
-                result = ToolResult(fault, succeeded=False)
+
+    async def execute(each: _Ready) -> ToolResult:
+        context = ToolContext(run.actor, state.agent, acted.blocks, state.conversation_id)
+        return await doors.execute(each.tool, each.arguments, context)
+
+    async def note_start(*starting: _Ready) -> None:
+        done = [(outcome.call.id, outcome.call.name, outcome.result) for outcome in acted.outcomes]
+        await diary.note_start([(each.read.call.id, each.tool) for each in starting], done)
+
+    prepared = [_prepare(each, plan, state, acted, settled) for each in calls]
+    ready = [each for each in prepared if isinstance(each, _Ready)]
+    at_once = [each for each in ready if each.tool.enable_parallel_execution and not each.tool.edits_memory]
+    began = time.perf_counter_ns()
+    tasks: dict[str, asyncio.Task[ToolResult]] = {}
+    try:
+        if len(at_once) > 1:
+            await note_start(*at_once)
+            tasks = {each.read.call.id: asyncio.create_task(execute(each)) for each in at_once}
+        for read, each in zip(calls, prepared, strict=True):
+            if isinstance(each, ToolResult):
+                result = each
+            elif read.call.id in tasks:
+                result = await tasks[read.call.id]
             else:
-                started = time.perf_counter_ns()
-                context = ToolContext(run.actor, state.agent, acted.blocks, state.conversation_id)
-                result = await doors.execute(each.tool, args, context)
-                acted.ran_ns = (acted.ran_ns or 0) + time.perf_counter_ns() - started
-        assert result is not None, "a call without a tool is refused or settled"
-        note_outcome(acted, each, result, was_allowed=was_allowed)
+                await note_start(each)
+                result = await execute(each)
+            note_outcome(acted, read, result, was_allowed=read.call.name in plan.allowed)
+    except BaseException:
+        await _put_down(tasks, calls, acted)
+        raise
+    finally:
+        if ready:
+            acted.ran_ns = time.perf_counter_ns() - began
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A call that is to be run."""
+
+    read: ReadCall
+    tool: Tool
+    arguments: JsonObject
+
+
+def _prepare(
+    each: ReadCall, plan: StepPlan, state: AgentState, acted: Acted, settled: Mapping[str, ToolResult]
+) -> _Ready | ToolResult:
+    result = settled.get(each.call.id) or _refused(each, plan, state, each.call.name in plan.allowed)
+    if result is not None:
+        return result
+    assert each.tool is not None, "a call without a tool is refused or settled"
+    args, fault = prefilled(each.tool, each.arguments or {}, plan.prefilled.get(each.call.name))
+    if fault is not None:
+        acted.has_bad_rule = True
+        return ToolResult(fault, succeeded=False)
+    return _Ready(each, each.tool, args)
+
+
+async def _put_down(
+    tasks: Mapping[str, "asyncio.Task[ToolResult]"], calls: Sequence[ReadCall], acted: Acted
+) -> None:
+    """Stops the calls that are still at work, and keeps the results of those that are done."""
+    working = [task for task in tasks.values() if not task.done()]
+    for task in working:
+        task.cancel()
+    if working:
+        await asyncio.wait(working)
+    known = {outcome.call.id for outcome in acted.outcomes}
+    for each in calls:
+        task = tasks.get(each.call.id)
+        is_whole = task is not None and not task.cancelled() and task.exception() is None
+        if task is not None and is_whole and each.call.id not in known:
+            note_outcome(acted, each, task.result(), was_allowed=True)
 
 
 def note_outcome(acted: Acted, each: ReadCall, result: ToolResult, *, was_allowed: bool) -> None:
@@ -171,6 +237,8 @@ def note_rest(acted: Acted, calls: Sequence[ReadCall], result: ToolResult) -> No
     for each in calls:
         if each.call.id not in known:
             note_outcome(acted, each, result, was_allowed=True)
+    places = {each.call.id: place for place, each in enumerate(calls)}
+    acted.outcomes.sort(key=lambda outcome: places[outcome.call.id])
 
 
 def records_of(acted: Acted) -> list[CallRecord]:
@@ -193,7 +261,7 @@ def _refused(each: ReadCall, plan: StepPlan, state: AgentState, was_allowed: boo
     return None
 
 
-def _prefilled(tool: Tool, args: JsonObject, fixed: JsonObject | None) -> tuple[JsonObject, str | None]:
+def prefilled(tool: Tool, args: JsonObject, fixed: JsonObject | None) -> tuple[JsonObject, str | None]:
     if not fixed:
         return args, None
     fault = check_prefill(fixed, parameters_of(tool))

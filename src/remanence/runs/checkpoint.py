@@ -8,6 +8,7 @@ from remanence.agents.state import StateStore, Versions
 from remanence.core.agent import AgentState, StopReason
 from remanence.core.block import apply_edit
 from remanence.core.history import is_well_formed
+from remanence.core.journal import Journal
 from remanence.core.message import pending_request
 from remanence.core.run import Step
 from remanence.db.database import Database
@@ -79,6 +80,8 @@ class Checkpoint:
             blocks.apply_edits(connection, run.actor, state.agent.id, record.edits)
         if record.step is not None:
             repository.insert_step(connection, record.step)
+        if record.strikes_journal:
+            repository.strike_journal(connection, run.run.id)
         messages.restamp(connection, record.postponed)
         if record.postponed and is_last:
             messages.mark_failed(connection, run.run.id)
@@ -94,6 +97,16 @@ class Checkpoint:
         else:
             agent_version = repository.agent_version(connection, state.agent.id)
         return version, agent_version
+
+    async def journal(self, run: RunPlan, journal: Journal, *, fence: int) -> None:
+        """Raises LeaseLost: then somebody else has the run, and may be doing the same."""
+
+        def write(connection: Connection) -> None:
+            if not repository.holds_lease(connection, run.run.lane, run.run.id, fence):
+                raise LeaseLost("Another process took this conversation over; the call was not made.")
+            repository.put_journal(connection, run.run.id, journal)
+
+        await self._db.write(write)
 
     async def reload(self, run: RunPlan, state: AgentState) -> AgentState:
         """The state as it is now, for a run that holds the lease."""

@@ -19,7 +19,9 @@ from remanence.runs.turn import Turn
 async def run_agent(run: RunPlan, doors: LoopDoors) -> AsyncIterator[Event]:
     """Raises AppError where the run cannot begin; every run that begins ends with `RunFinished`."""
     turn = Turn(run, doors, await doors.load(run))
-    if run.answer is not None:
+    if run.journal is not None and run.journal.draft is not None:
+        yield await turn.take_up(run.journal, run.journal.draft)
+    elif run.answer is not None:
         saved = await turn.take_answer(run.answer)
         if saved is not None:
             yield saved

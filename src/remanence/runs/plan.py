@@ -9,6 +9,7 @@ from remanence.core.agent import AgentState, StopReason
 from remanence.core.approval import Answer
 from remanence.core.block import BlockEdit
 from remanence.core.event import RunUsage
+from remanence.core.journal import Journal
 from remanence.core.llm import Delta, LLMConfig, ModelRequest, ToolSpec
 from remanence.core.message import Message
 from remanence.core.rules import CallRecord
@@ -45,6 +46,10 @@ class RunPlan:
     earlier_usage: RunUsage = field(default_factory=RunUsage)
     is_resumed: bool = False
     """It had begun when its process died: those who wait, wait for it."""
+    journal: Journal | None = None
+    """What it had begun outside when its process died."""
+    is_over: bool = False
+    """Its client is gone: what it had begun is put on record, and that is all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,8 @@ class StepRecord:
     """Only the system message stays before these: the agent keeps no buffer of messages."""
     postponed: tuple[Message, ...] = ()
     """Inputs that are said after this, stamped anew to stand behind it."""
+    strikes_journal: bool = False
+    """What the journal says of this run is now in the history."""
 
 
 class AlreadyStarted(Exception):
@@ -92,6 +99,7 @@ class LoopDoors:
     reload: Callable[[RunPlan, AgentState], Awaitable[AgentState]]
     stream: Callable[[ModelRequest], AsyncGenerator[Sequence[Delta]]]
     execute: Callable[[Tool, JsonObject, ToolContext], Awaitable[ToolResult]]
+    journal: Callable[[RunPlan, Journal], Awaitable[None]]
     checkpoint: Callable[[RunPlan, AgentState, StepRecord], Coroutine[Any, Any, AgentState]]
     fail: Callable[[RunPlan, Step, StopReason, AppError], Awaitable[None]]
     close: Callable[[RunPlan, StopReason, str | None, int], Coroutine[Any, Any, None]]

@@ -23,12 +23,13 @@ from sqlalchemy.orm import aliased
 
 from remanence.core.actor import Actor
 from remanence.core.agent import StopReason
+from remanence.core.journal import Journal, read_journal, write_journal
 from remanence.core.llm import Usage
 from remanence.core.page import Page
 from remanence.core.run import Run, Step, status_after
 from remanence.db.dialect import json_list_holds, notify
 from remanence.db.paging import fetch_page
-from remanence.db.tables import AgentRow, LeaseRow, RunEventsRow, RunOtidRow, RunRow, StepRow
+from remanence.db.tables import AgentRow, LeaseRow, RunEventsRow, RunOtidRow, RunRow, StepRow, ToolJournalRow
 from remanence.errors import AgentBusy, Conflict, NotFound
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import AgentId, RunId
@@ -71,6 +72,7 @@ _ADMISSION = (
         LeaseRow.holder,
         LeaseRow.expires_at,
         LeaseRow.fence,
+        _holding.id.label("open_holder"),
         _holding.background.label("held_in_background"),
         # Whether somebody who came earlier still waits for this history, in a live process.
         select(_waiting.id)
@@ -200,7 +202,11 @@ def try_start(
     is_free = row.holder is None or row.holder == run.id
     has_lapsed = row.expires_at is None or row.expires_at <= now
     # A background run whose process died is carried on by whoever finds it, before others have their turn.
-    is_held = not is_free and (not has_lapsed or bool(row.held_in_background))
+    # So is one that had begun something outside.
+    is_carried_on = bool(row.held_in_background) or (
+        has_lapsed and row.open_holder is not None and find_journal(connection, row.open_holder) is not None
+    )
+    is_held = not is_free and (not has_lapsed or is_carried_on)
     if (is_held or row.must_wait) and not is_patient:
         raise busy(run.lane, row.holder)
     if is_held or row.must_wait:
@@ -253,6 +259,14 @@ def advance_lease(
         "new_expiry": None if is_last else utc_now() + timedelta(seconds=LEASE_S),
     }
     return connection.execute(_ADVANCE_LEASE, values).scalar_one_or_none()
+
+
+def holds_lease(connection: Connection, lane: str, run_id: RunId, fence: int) -> bool:
+    """Keeps it so until the transaction is over."""
+    held = select(LeaseRow.lane).where(
+        LeaseRow.lane == lane, LeaseRow.holder == run_id, LeaseRow.fence == fence
+    )
+    return connection.scalar(held.with_for_update()) is not None
 
 
 def lock_idle_lane(connection: Connection, lane: str, *, by_force: bool) -> bool:
@@ -329,19 +343,25 @@ class OpenRun:
     id: RunId
     worker: str | None
     has_lapsed: bool
-    is_background: bool
+    is_carried_on: bool
+    """It goes on in another process: nobody waits for it here, or it has begun something outside."""
 
 
 def list_open(connection: Connection) -> list[OpenRun]:
     """All runs under way, the process that has each, and whether its time is up."""
     now = utc_now()
     rows = connection.execute(
-        select(RunRow.id, RunRow.worker, RunRow.alive_until, RunRow.background).where(
-            RunRow.status.in_(_OPEN)
-        )
+        select(RunRow.id, RunRow.worker, RunRow.alive_until, RunRow.background, ToolJournalRow.run_id)
+        .outerjoin(ToolJournalRow, ToolJournalRow.run_id == RunRow.id)
+        .where(RunRow.status.in_(_OPEN))
     )
     return [
-        OpenRun(RunId(row.id), row.worker, row.alive_until is None or row.alive_until < now, row.background)
+        OpenRun(
+            RunId(row.id),
+            row.worker,
+            row.alive_until is None or row.alive_until < now,
+            row.background or row.run_id is not None,
+        )
         for row in rows
     ]
 
@@ -371,6 +391,7 @@ def end_dead_run(connection: Connection, run_id: RunId) -> None:
         .where(RunRow.id == run_id, RunRow.status.in_(_OPEN))
         .values(status="failed", stop_reason="error", completed_at=utc_now(), metadata_=metadata | error)
     )
+    strike_journal(connection, run_id)
     messages.mark_failed(connection, run_id)  # also those of one that was cancelled just before
     release_lease(connection, run_id)
 
@@ -563,6 +584,24 @@ def note_callback(
         .where(RunRow.id == run_id)
         .values(callback_sent_at=sent_at, callback_status_code=status, callback_error=error)
     )
+
+
+# What a run has begun outside
+
+
+def put_journal(connection: Connection, run_id: RunId, journal: Journal) -> None:
+    values = {"run_id": run_id, "entry": write_journal(journal), "created_at": utc_now()}
+    strike_journal(connection, run_id)
+    connection.execute(insert(ToolJournalRow), values)
+
+
+def find_journal(connection: Connection, run_id: str) -> Journal | None:
+    entry = connection.scalar(select(ToolJournalRow.entry).where(ToolJournalRow.run_id == run_id))
+    return read_journal(entry) if entry is not None else None
+
+
+def strike_journal(connection: Connection, run_id: RunId) -> None:
+    connection.execute(delete(ToolJournalRow).where(ToolJournalRow.run_id == run_id))
 
 
 # Steps

@@ -15,6 +15,7 @@ from remanence.core.actor import Actor
 from remanence.core.agent import Agent, AgentState
 from remanence.core.conversation import Conversation
 from remanence.core.event import Event, RunUsage
+from remanence.core.journal import Journal
 from remanence.core.llm import Delta, LLMConfig, ModelRequest
 from remanence.core.message import Message
 from remanence.core.packing import unpack_tool_return
@@ -170,22 +171,26 @@ class RunService:
         )
 
     async def carry_on(self, found: repository.OpenRun) -> Revived | None:
-        """Takes a background run over whose process died, from its last step on."""
+        """Takes a run over whose process died, from its last step on.
+
+        One in the foreground has nobody left to talk to: only what it had begun is put on record.
+        """
         claim = await self._db.write(repository.claim_run, found, this_worker())
         if claim is None:
             return None
         run = claim.run
         user_id = claim.request.get("user_id", DEFAULT_USER_ID)
         actor = Actor(user_id=UserId(user_id), organization_id=run.organization_id)
-        request = SendRequest.model_validate(claim.request)
+        request = SendRequest.model_validate(claim.request or {"messages": []})
         agent, done = await self._db.read(_what_is_done, actor, run)
+        answer = request.answer() or (done.journal.answer if done.journal else None)
         plan = RunPlan(
             actor=actor,
             run=run,
             inputs=done.unsaved,
             first_step_id=(done.unsaved[0].step_id if done.unsaved else None) or new_step_id(),
             max_steps=request.max_steps,
-            answer=request.answer() if done.usage.step_count == 0 and not done.calls else None,
+            answer=answer if done.usage.step_count == 0 and not done.calls else None,
             client_tools=request.client_specs(),
             override_config=await self._override(agent, done.conversation, request),
             override_system=request.override_system,
@@ -193,6 +198,8 @@ class RunService:
             earlier_steps=done.usage.step_count,
             earlier_usage=done.usage,
             is_resumed=run.status == "running",
+            journal=done.journal,
+            is_over=not run.background,
         )
         sent = await self._launch(plan, agent, request, is_recorded=True)
         return Revived(sent, request, actor, done.messages)
@@ -276,8 +283,12 @@ class RunService:
         async def checkpoint(plan: RunPlan, state: AgentState, record: StepRecord) -> AgentState:
             return await self._checkpoint.save(plan, state, record, fence=attempt.fence)
 
+        async def journal(plan: RunPlan, entry: Journal) -> None:
+            await self._checkpoint.journal(plan, entry, fence=attempt.fence)
+
         return LoopDoors(
             load=load,
+            journal=journal,
             reload=self._checkpoint.reload,
             stream=self._stream,
             execute=self._executor.execute,
@@ -299,6 +310,7 @@ class _Done:
     usage: RunUsage
     messages: tuple[Message, ...]
     conversation: Conversation | None
+    journal: Journal | None
 
 
 def _what_is_done(connection: Connection, actor: Actor, run: Run) -> tuple[Agent, _Done]:
@@ -314,7 +326,8 @@ def _what_is_done(connection: Connection, actor: Actor, run: Run) -> tuple[Agent
     # The first step takes the inputs in; what has left the window since then was heard.
     unsaved = () if usage.step_count else tuple(each for each in stored if each.id not in window)
     conversation = get_conversation(connection, actor, run.conversation_id) if run.conversation_id else None
-    return agent, _Done(unsaved, calls, usage, tuple(stored), conversation)
+    journal = repository.find_journal(connection, run.id)
+    return agent, _Done(unsaved, calls, usage, tuple(stored), conversation, journal)
 
 
 def view_of(agent: Agent, request: SendRequest) -> View:

@@ -229,7 +229,7 @@ class Supervisor:
             is_gone = found.has_lapsed or (found.worker is not None and is_surely_gone(found.worker))
             if found.id in self._runs or not is_gone:
                 continue
-            if found.is_background and self.revive is not None:
+            if found.is_carried_on and self.revive is not None:
                 log.info("carrying on run %s, whose process is gone", found.id)
                 try:
                     await self.revive(found)

@@ -18,6 +18,7 @@ from remanence.core.approval import (
 )
 from remanence.core.context import compile_request
 from remanence.core.event import RunFinished, StepSaved
+from remanence.core.journal import NOT_RUN, Draft, Journal
 from remanence.core.llm import Delta, FinishReason, InContext, ModelRequest
 from remanence.core.message import Approval, Message, ToolCall, ToolReturn, pending_request
 from remanence.core.profile import profile_of
@@ -42,6 +43,7 @@ from remanence.runs.acting import (
     records_of,
     with_gates,
 )
+from remanence.runs.diary import Diary, result_from, results_of
 from remanence.runs.keeping import Keeper
 from remanence.runs.plan import LoopDoors, RunCancelled, RunPlan, StaleMemory, StepRecord
 from remanence.tools.executor import ToolResult
@@ -70,6 +72,7 @@ class Step:
         """Known once the model has finished."""
         self.calls: tuple[ReadCall, ...] = ()
         self.acted: Acted | None = None
+        self.diary: Diary | None = None
 
     def note(self, deltas: Sequence[Delta]) -> list[Delta]:
         """What counts of these."""
@@ -131,6 +134,24 @@ class Turn:
             return await self._ask(step)
         return await self._act_and_save(step, settled={})
 
+    async def take_up(self, journal: Journal, draft: Draft) -> StepSaved:
+        """Saves the step in which the process of this run died, from what its journal says.
+
+        A call that may have had its effect is not made again; one that was not made yet is, unless the
+        run is over.
+        """
+        step = self.start_step()
+        step.id, step.message_id, step.at, step.reply = draft.step_id, draft.message_id, draft.at, draft.reply
+        step.calls = self._read(draft.reply.calls, step, is_cut=draft.reply.finish == "length")
+        self.usage = self.usage.plus(draft.reply.usage, tracks_context=self._is_native)
+        settled = results_of(journal)
+        if self._run.is_over:
+            settled = {
+                each.call.id: settled.get(each.call.id) or ToolResult(NOT_RUN, succeeded=False)
+                for each in step.calls
+            }
+        return await self._act_and_save(step, settled)
+
     async def cut_short(self, step: Step) -> StepSaved | None:
         """The run was cancelled in the middle of a step: what was said is kept, and well-formed."""
         if step.reply is None:
@@ -165,13 +186,16 @@ class Turn:
             for call in request.tool_calls
             if (result := self._given_result(call, answers)) is not None
         }
+        journal = self._run.journal or Journal(answer=answer)
+        settled |= results_of(journal)
+        diary = Diary(self._run, self._doors, journal, is_written=self._run.journal is not None)
         # A tool may have been taken from the agent while the request was open.
         runnable = tuple(call.name for call in request.tool_calls if call.name in tools or call.id in settled)
         plan = StepPlan(allowed=runnable, must_call=False)
         while True:
             acted = Acted(self.state.blocks)
             try:
-                await act(self._run, self.state, plan, calls, self._doors, acted, settled)
+                await act(self._run, self.state, plan, calls, self._doors, acted, settled, diary)
                 verdict = self._decide(acted, finish="tool_calls")
             except asyncio.CancelledError:
                 swallow_cancel()
@@ -183,7 +207,7 @@ class Turn:
                 self.state, request, in_order(answers), answer.otid, acted, verdict
             )
             try:
-                await self._commit(None, (), messages, acted, verdict)
+                await self._commit(None, (), messages, acted, verdict, strikes_journal=diary.is_written)
             except StaleMemory:
                 settled |= acted.settled
                 self.state = await self._doors.reload(self._run, self.state)
@@ -203,14 +227,7 @@ class Turn:
         if answer is None:
             return None
         limit = max(_MIN_CLIENT_CHARS, int(0.8 * self.state.agent.llm_config.context_window))
-        content = cut_result(answer.content, limit)
-        return ToolResult(
-            content if isinstance(content, str) else "",
-            answer.status == "success",
-            stdout=answer.stdout,
-            stderr=answer.stderr,
-            parts=content if not isinstance(content, str) else None,
-        )
+        return result_from(answer.model_copy(update={"content": cut_result(answer.content, limit)}))
 
     async def _ask(self, step: Step) -> StepSaved | None:
         """Leaves the calls of this step to whoever must answer them. Those that need nobody wait too."""
@@ -224,10 +241,19 @@ class Turn:
         return StepSaved(step.id, messages)
 
     async def _act_and_save(self, step: Step, settled: Mapping[str, ToolResult]) -> StepSaved:
+        assert step.reply is not None
+        journal = self._run.journal
+        draft = Draft(step.id, step.message_id, step.at, step.reply)
+        is_written = journal is not None and journal.draft is not None and journal.draft.step_id == step.id
+        step.diary = Diary(
+            self._run,
+            self._doors,
+            journal if journal is not None and is_written else Journal(draft),
+            is_written=is_written,
+        )
         while True:
             acted = step.acted = Acted(self.state.blocks)
-            await act(self._run, self.state, step.plan, step.calls, self._doors, acted, settled)
-            assert step.reply is not None
+            await act(self._run, self.state, step.plan, step.calls, self._doors, acted, settled, step.diary)
             try:
                 return await self._save(step, acted, self._decide(acted, finish=step.reply.finish))
             except StaleMemory:
@@ -235,6 +261,8 @@ class Turn:
                 self.state = await self._doors.reload(self._run, self.state)
 
     def _decide(self, acted: Acted, *, finish: FinishReason) -> Continue | Stop:
+        if self._run.is_over:
+            return Stop("error")
         if acted.has_bad_rule:
             return Stop("invalid_tool_call")
         return decide_next(
@@ -249,7 +277,8 @@ class Turn:
 
     async def _save(self, step: Step, acted: Acted, verdict: Continue | Stop) -> StepSaved:
         messages = self._keeper.step_messages(self.state, step, acted, verdict)
-        await self._commit(step, self._unsaved, messages, acted, verdict)
+        strikes = step.diary is not None and step.diary.is_written
+        await self._commit(step, self._unsaved, messages, acted, verdict, strikes_journal=strikes)
         return StepSaved(step.id, messages)
 
     async def _commit(
@@ -259,6 +288,8 @@ class Turn:
         messages: tuple[Message, ...],
         acted: Acted,
         verdict: Continue | Stop,
+        *,
+        strikes_journal: bool = False,
     ) -> None:
         """Raises StaleMemory, RunCancelled and LeaseLost; then nothing was saved or has changed here."""
         stop_reason = verdict.reason if isinstance(verdict, Stop) else None
@@ -275,6 +306,7 @@ class Turn:
             duration_ns=time.perf_counter_ns() - self._began_ns,
             replaces_window=self._forgets,
             postponed=later,
+            strikes_journal=strikes_journal,
         )
         self.state, was_cancelled = await unbroken(self._doors.checkpoint(self._run, self.state, record))
         self._forgets = False

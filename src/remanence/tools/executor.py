@@ -23,7 +23,6 @@ log = logging.getLogger(__name__)
 
 SPEAKING_TOOL = "send_message"
 SENT = "Sent."
-_MEMORY_TYPES = {"letta_memory_core", "letta_sleeptime_core"}
 _NEVER_CUT = {"conversation_search", "archival_memory_search"}
 """They bound their own answers, and half a JSON text is no use."""
 
@@ -69,7 +68,7 @@ class ToolExecutor:
             return ToolResult(f"{tool.name} failed inside the server. Go on without it.", succeeded=False)
 
     async def _run(self, tool: Tool, args: JsonObject, context: ToolContext) -> ToolResult:
-        if tool.tool_type in _MEMORY_TYPES:
+        if tool.edits_memory:
             outcome = run_memory_tool(tool.name, args, context.blocks, context.agent.organization_id)
             return ToolResult(outcome.text, succeeded=True, edits=outcome.edits)
         if tool.name == SPEAKING_TOOL:

@@ -21,7 +21,15 @@ from remanence.db.tables.messages import (
     MessageRow,
     SharedMessageRow,
 )
-from remanence.db.tables.runs import LeaseRow, RunEventsRow, RunOtidRow, RunRow, StepRow
+from remanence.db.tables.runs import (
+    LeaseRow,
+    ProviderTraceRow,
+    RunEventsRow,
+    RunOtidRow,
+    RunRow,
+    StepRow,
+    ToolJournalRow,
+)
 from remanence.db.tables.tools import ToolRow, ToolsAgentsRow
 
 __all__ = [
@@ -50,6 +58,7 @@ __all__ = [
     "MessageRow",
     "OrganizationRow",
     "PassageTagRow",
+    "ProviderTraceRow",
     "RunEventsRow",
     "RunOtidRow",
     "RunRow",
@@ -58,6 +67,7 @@ __all__ = [
     "SourceRow",
     "SourcesAgentsRow",
     "StepRow",
+    "ToolJournalRow",
     "ToolRow",
     "ToolsAgentsRow",
     "UserRow",

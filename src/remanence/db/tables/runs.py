@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, ForeignKey, Index, Integer, String, Text, false, text
+from sqlalchemy import BigInteger, Boolean, ForeignKey, Index, Integer, LargeBinary, String, Text, false, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from remanence.db.tables.base import Base, Identified, Owned, json_field
@@ -71,6 +71,29 @@ class RunOtidRow(Base):
     created_at: Mapped[datetime] = mapped_column(UtcDateTime, nullable=False)
 
 
+class ToolJournalRow(Base):
+    """The calls that a step has begun outside, until the step is saved."""
+
+    __tablename__ = "tool_journal"
+
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
+    entry: Mapped[str] = mapped_column(Text, nullable=False)
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime, nullable=False)
+
+
+class ProviderTraceRow(Base):
+    """What was sent to a provider for one step and what came back, byte by byte, packed."""
+
+    __tablename__ = "provider_traces"
+    __table_args__ = (Index("ix_provider_traces_created_at", "created_at"),)
+
+    step_id: Mapped[str] = mapped_column(ForeignKey("steps.id", ondelete="CASCADE"), primary_key=True)
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime, nullable=False)
+    request: Mapped[bytes] = mapped_column(LargeBinary, nullable=False)
+    response: Mapped[bytes] = mapped_column(LargeBinary, nullable=False)
+    latency_ms: Mapped[int | None] = mapped_column(Integer)
+
+
 class StepRow(Identified, Owned, Base):
     __tablename__ = "steps"
     __table_args__ = (
@@ -105,6 +128,7 @@ class StepRow(Identified, Owned, Base):
     step_ns: Mapped[int | None] = mapped_column(BigInteger)
     llm_request_ns: Mapped[int | None] = mapped_column(BigInteger)
     tool_execution_ns: Mapped[int | None] = mapped_column(BigInteger)
+    database_ns: Mapped[int | None] = mapped_column(BigInteger)
 
 
 class LeaseRow(Base):
