@@ -51,6 +51,10 @@ class CompactionSettings(Frozen):
     clip_chars: int | None = 50_000
     mode: CompactionMode = "sliding_window"
     sliding_window_percentage: float = 0.3
+    warning_threshold: float | None = None
+    """Share of the window at which the agent is warned; the server's, if there is none of its own."""
+    full_threshold: float | None = None
+    """Share of the window at which older messages make room; likewise."""
 
 
 class Agent(Frozen):
@@ -122,6 +126,8 @@ class AgentState:
     next_position: int
     """Where the next message goes in the window."""
     last_message_at: datetime | None
+    token_ratio: float | None = None
+    """The provider's count of tokens by our estimate, as last seen; None if it was not asked yet."""
 
     @property
     def lane(self) -> str:

@@ -79,6 +79,9 @@ class InContext:
     encoded_as: str = ""
     encoded: tuple[bytes, ...] = ()
     """One JSON text per provider message (a tool message may hold several returns)."""
+    tokens: int = 0
+    """What it takes of a window (`core/budget.py`); 0 until it was counted."""
+    is_counted_exactly: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,3 +61,32 @@ def pack_login(*, at: datetime, timezone: str | None) -> str:
 
 def pack_alert(text: str, *, at: datetime, timezone: str | None, **extra: Any) -> str:
     return pack({"type": "system_alert", "message": text, "time": local_text(at, timezone)} | extra)
+
+
+_SUMMARY_NOTE = (
+    f"{AUTOMATED} Earlier messages have left your view to make room; all of them are kept and can be found "
+    "by searching the conversation. In short, this is what they said:"
+)
+_NOTICES = ('"type": "heartbeat"', '"type": "system_alert"', '"type": "login"')
+
+
+def pack_summary(summary: str, *, at: datetime, timezone: str | None, stats: dict[str, Any] | None) -> str:
+    extra = {"compaction_stats": stats} if stats is not None else {}
+    return pack_alert(f"{_SUMMARY_NOTE}\n\n{summary}", at=at, timezone=timezone, **extra)
+
+
+def unpack_summary(packed: str) -> tuple[str, dict[str, Any] | None]:
+    """The summary inside, and the figures of the compaction that made it."""
+    try:
+        fields = json.decode(packed)
+    except ValueError:
+        return packed, None
+    if not isinstance(fields, dict) or "message" not in fields:
+        return packed, None
+    _, _, summary = str(fields["message"]).partition("\n\n")  # pyright: ignore[reportUnknownArgumentType] - JSON
+    return summary, fields.get("compaction_stats")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+
+
+def is_notice(text: str) -> bool:
+    """Whether this is said by the server and not by a person."""
+    return text.startswith("{") and any(mark in text[:40] for mark in _NOTICES)

@@ -1,4 +1,4 @@
-"""Counting tokens. The table is large, so it is loaded on first use and shared."""
+"""Counting tokens: exactly, by a table that is large and so is loaded on first use, or roughly, by length."""
 
 from functools import cache
 from typing import Any
@@ -13,3 +13,14 @@ def _encoding() -> Any:
 
 def count_tokens(text: str) -> int:
     return len(_encoding().encode_ordinary(text)) if text else 0
+
+
+def estimate_tokens(text: str) -> int:
+    """About as many as a model counts, in a thousandth of the time and without the table.
+
+    A token is about four letters of English, and one sign of a script that takes three bytes each.
+    """
+    chars = len(text)
+    if text.isascii():
+        return (chars + 3) // 4
+    return (chars + 3) // 4 + (len(text.encode(errors="replace")) - chars) // 3
