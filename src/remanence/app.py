@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, FastAPI
@@ -33,12 +34,14 @@ from remanence.llm.transport import Transport
 from remanence.memory.endpoints import router as block_routes
 from remanence.messages.endpoints import router as message_routes
 from remanence.messages.images import ImageFetcher
+from remanence.runs import repository as runs
 from remanence.runs.background import Background
 from remanence.runs.callback import Callbacks
 from remanence.runs.checkpoint import Checkpoint
 from remanence.runs.conversations import router as conversation_speech
 from remanence.runs.endpoints import router as run_routes
 from remanence.runs.event_log import EventLog
+from remanence.runs.housekeeping import Housekeeping
 from remanence.runs.repository import OpenRun
 from remanence.runs.service import RunService
 from remanence.runs.speaking import Speaker
@@ -94,9 +97,13 @@ class _House:
             self._default_model = self._local.default_handle
         index = open_index(db)
         states = StateStore(db)
-        checkpoint = Checkpoint(db, states, index)
+        checkpoint = Checkpoint(db, states, index, traces=settings.traces)
         self._supervisor = Supervisor(db, checkpoint)
-        vault = Vault.open(settings.dir)
+        vault = self._vault = Vault.open(settings.dir)
+        self._housekeeping = Housekeeping(
+            db,
+            [runs.drop_old_events, partial(runs.drop_old_traces, days=settings.trace_days)],
+        )
         self._events = EventLog(db)
         self._background = Background(db, self._events, Callbacks(db, vault.signing_key))
         self._agents = AgentService(
@@ -115,6 +122,7 @@ class _House:
             checkpoint,
             self._supervisor,
             ImageFetcher(),
+            approval_expiry_s=settings.approval_expiry_s,
         )
 
     async def open(self) -> None:
@@ -124,11 +132,13 @@ class _House:
         self._supervisor.revive = self._carry_on
         await self._supervisor.sweep()
         self._supervisor.start()
+        self._housekeeping.start()
         self._catalogue.start()
         if self._local is not None and self._default_model == self._local.default_handle:
             self._local.start()
 
     async def close(self) -> None:
+        await self._housekeeping.close()
         await self._supervisor.stop()
         await self._background.close()
         await self._catalogue.close()
@@ -141,7 +151,7 @@ class _House:
         """Matched in this order, so what is asked most comes first."""
         speaker = Speaker(self._db, self._runs, self._background)
         return [
-            run_routes(self._db, self._runs, speaker),
+            run_routes(self._db, self._runs, speaker, self._vault),
             conversation_speech(self._db, self._runs, speaker),
             agent_routes(self._db, self._agents),
             message_routes(self._db),

@@ -113,6 +113,20 @@ class Settings(BaseSettings):
         default="text",
         description="Lines for people, or one JSON object a line.",
     )
+    traces: Annotated[Literal["off", "errors", "all"], BeforeValidator(_lower)] = Field(
+        default="errors",
+        description="Of which steps the exchange with the model is kept to the letter.",
+    )
+    trace_days: int = Field(
+        default=7,
+        ge=1,
+        description="How many days such an exchange is kept.",
+    )
+    approval_expiry_s: float | None = Field(
+        default=None,
+        gt=0,
+        description="After how many seconds a request nobody answered no longer stands in the way.",
+    )
     default_model: str | None = Field(
         default=None,
         description="Handle (`provider/model`) for agents that name none.",

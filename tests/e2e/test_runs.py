@@ -137,7 +137,7 @@ def test_the_steps_of_a_run_newest_first(talk: Talk, run: JsonObject) -> None:
     names = Scrubber()
     endpoint = steps[0]["model_endpoint"]
     assert endpoint == talk.model.base_url
-    last = steps[0] | {"model_endpoint": "<endpoint>", "request_id": "<request>"}
+    last = steps[0] | {"model_endpoint": "<endpoint>", "request_id": "<request>", "trace_id": "<request>"}
     assert names(last) == snapshot(
         {
             "id": "step-1",
@@ -163,7 +163,7 @@ def test_the_steps_of_a_run_newest_first(talk: Talk, run: JsonObject) -> None:
             "stop_reason": "end_turn",
             "tags": [],
             "tid": None,
-            "trace_id": None,
+            "trace_id": "<request>",
             "request_id": "<request>",
             "messages": [],
             "feedback": None,
@@ -197,6 +197,7 @@ def test_a_step_by_itself(talk: Talk, run: JsonObject) -> None:
             "llm_request_start_ns",
             "llm_request_ns",
             "tool_execution_ns",
+            "database_ns",
             "step_ns",
             "base_template_id",
             "template_id",

@@ -15,6 +15,7 @@ from remanence.core.llm import (
     InContext,
     LLMConfig,
     ModelRequest,
+    Tape,
     TextDelta,
     ToolCallDelta,
     Usage,
@@ -131,7 +132,9 @@ class World:
         self.saved.append(record)
         return state.with_messages(*record.inputs, *record.messages)
 
-    async def _fail(self, _: RunPlan, __: Step, reason: StopReason, error: AppError) -> None:
+    async def _fail(
+        self, _: RunPlan, __: Step, reason: StopReason, error: AppError, ___: Tape | None
+    ) -> None:
         raise AssertionError(f"{reason}: {error}")
 
     async def _close(self, _: RunPlan, reason: StopReason, __: str | None, ___: int) -> None:

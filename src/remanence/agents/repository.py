@@ -321,6 +321,10 @@ def _tags_of(connection: Connection, ids: Sequence[AgentId]) -> dict[str, list[s
     return found
 
 
+def secret_values(connection: Connection, agent_id: AgentId, vault: Vault) -> list[str]:
+    return [secret.value for secret in _secrets_of(connection, [agent_id], vault).get(agent_id, ())]
+
+
 def _secrets_of(connection: Connection, ids: Sequence[AgentId], vault: Vault) -> dict[str, list[Secret]]:
     found: dict[str, list[Secret]] = {}
     for row in connection.execute(_SECRETS, {"agents": ids}):

@@ -10,6 +10,7 @@ _RETRY_REACH = 10
 """How many messages back an answer may lie to be known as given already."""
 
 DENIED = "The user did not allow this call."
+EXPIRED = "Nobody answered in time, so the call was not made."
 CANCELLED = "The call was cancelled before it was answered."
 
 

@@ -93,6 +93,26 @@ class ToolSpec:
     parameters: JsonObject
 
 
+@dataclass(slots=True)
+class Tape:
+    """What went over the wire for one step, as it was: no headers, and so no keys."""
+
+    request: bytes = b""
+    response: list[bytes] = field(default_factory=list[bytes])
+    secret: str | None = field(default=None, repr=False)
+    """The provider's key, which an answer may echo."""
+
+    def start(self, request: bytes, secret: str | None = None) -> None:
+        """Begins anew: of several tries the last one counts."""
+        self.request = request
+        self.response.clear()
+        self.secret = secret
+
+    def text(self) -> bytes:
+        whole = b"".join(self.response)
+        return whole.replace(self.secret.encode(), b"[key]") if self.secret else whole
+
+
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
     config: LLMConfig
@@ -107,6 +127,8 @@ class ModelRequest:
     """Inner thoughts of earlier messages go back into their calls as the `thinking` argument."""
     cache_key: str = ""
     """Stable per conversation; providers use it to route to a warm prompt cache."""
+    tape: Tape | None = None
+    """Records the exchange, if anybody wants it."""
 
 
 @dataclass(frozen=True, slots=True)

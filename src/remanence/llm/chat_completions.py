@@ -41,7 +41,7 @@ class ChatCompletions:
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[Delta]]:
         return self._transport.stream(
-            self._endpoint, self._body(request), partial(_make_reader, self._provider)
+            self._endpoint, self._body(request), partial(_make_reader, self._provider), request.tape
         )
 
     def _body(self, request: ModelRequest) -> bytes:

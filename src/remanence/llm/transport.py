@@ -15,7 +15,7 @@ import aiohttp
 from yarl import URL
 
 from remanence import __version__
-from remanence.core.llm import Delta
+from remanence.core.llm import Delta, Tape
 from remanence.errors import BadReply, ProviderError, ProviderTimeout, RateLimited
 from remanence.kit import json
 from remanence.llm.failures import (
@@ -115,21 +115,28 @@ class Transport:
             await session.close()
 
     async def stream(
-        self, endpoint: Endpoint, body: bytes, make_reader: Callable[[Mapping[str, str]], ReplyReader]
+        self,
+        endpoint: Endpoint,
+        body: bytes,
+        make_reader: Callable[[Mapping[str, str]], ReplyReader],
+        tape: Tape | None = None,
     ) -> AsyncGenerator[Sequence[Delta]]:
         """Posts a request and reads its answer; tries again as long as no delta was given.
 
         Closing the iterator closes the connection at once. Raises `ProviderError`.
         """
+        tape = tape or Tape()
         tries = 0
         while True:
             tries += 1
             has_begun = False
             answer: _Answer | None = None
+            tape.start(body, endpoint.secret)
             try:
-                answer = await self._open(endpoint, body)
+                answer = await self._open(endpoint, body, tape)
                 reader = make_reader(answer.headers)
                 while chunk := await answer.read():
+                    tape.response.append(chunk)
                     deltas = reader.feed(chunk)
                     if deltas:
                         if not has_begun:
@@ -200,7 +207,7 @@ class Transport:
             _hide_secret(error, endpoint.secret)
             raise
 
-    async def _open(self, endpoint: Endpoint, body: bytes) -> "_Answer":
+    async def _open(self, endpoint: Endpoint, body: bytes, tape: Tape) -> "_Answer":
         """The answer once its status is known to be good."""
         started = asyncio.get_running_loop().time()
         try:
@@ -216,6 +223,7 @@ class Transport:
                 if response.status != 200:
                     async with response:
                         content = await response.content.read(_LONGEST_ERROR_BYTES)
+                    tape.response.append(content)
                     raise failure_of_status(
                         response.status, content, response.headers, provider=endpoint.provider
                     )

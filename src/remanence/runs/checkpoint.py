@@ -1,5 +1,6 @@
 """Saves a step: all of it in one transaction, provided the lease is still ours."""
 
+import time
 from dataclasses import replace
 
 from sqlalchemy import Connection
@@ -9,6 +10,7 @@ from remanence.core.agent import AgentState, StopReason
 from remanence.core.block import apply_edit
 from remanence.core.history import is_well_formed
 from remanence.core.journal import Journal
+from remanence.core.llm import Tape
 from remanence.core.message import pending_request
 from remanence.core.run import Step
 from remanence.db.database import Database
@@ -17,12 +19,16 @@ from remanence.memory import repository as blocks
 from remanence.messages import repository as messages
 from remanence.runs import repository
 from remanence.runs.plan import RunCancelled, RunPlan, StaleMemory, StepRecord
+from remanence.runs.traces import TraceMode
 from remanence.search.messages import message_documents
 from remanence.search.ports import SearchIndex
 
 
 class Checkpoint:
-    def __init__(self, db: Database, states: StateStore, index: SearchIndex) -> None:
+    def __init__(
+        self, db: Database, states: StateStore, index: SearchIndex, *, traces: TraceMode = "errors"
+    ) -> None:
+        self._traces = traces
         self._db = db
         self._states = states
         self._index = index
@@ -33,7 +39,8 @@ class Checkpoint:
         asked = pending_request([each.message for each in state.window[-1:]])
         whole = (asked, *added) if asked is not None else added
         assert is_well_formed(whole), "a step must leave each tool call with its return"
-        window_version, agent_version = await self._db.write(self._write, run, state, record, fence)
+        began_ns = time.perf_counter_ns()
+        window_version, agent_version = await self._db.write(self._write, run, state, record, fence, began_ns)
         after = state.with_messages(*added)
         for edit in record.edits:
             after = replace(after, blocks=apply_edit(after.blocks, edit))
@@ -50,7 +57,13 @@ class Checkpoint:
         return after
 
     def _write(
-        self, connection: Connection, run: RunPlan, state: AgentState, record: StepRecord, fence: int
+        self,
+        connection: Connection,
+        run: RunPlan,
+        state: AgentState,
+        record: StepRecord,
+        fence: int,
+        began_ns: int,
     ) -> tuple[int, int | None]:
         is_last = record.stop_reason is not None
         if (
@@ -79,7 +92,11 @@ class Checkpoint:
         if record.edits:
             blocks.apply_edits(connection, run.actor, state.agent.id, record.edits)
         if record.step is not None:
-            repository.insert_step(connection, record.step)
+            # All but the commit itself, which nobody can write down before it is over.
+            spent_ns = time.perf_counter_ns() - began_ns
+            repository.insert_step(connection, record.step, database_ns=spent_ns)
+            if record.tape is not None and self._traces == "all":
+                repository.insert_trace(connection, record.step, record.tape)
         if record.strikes_journal:
             repository.strike_journal(connection, run.run.id)
         messages.restamp(connection, record.postponed)
@@ -115,11 +132,15 @@ class Checkpoint:
         fresh = await self._states.load(run.actor, state.agent.id, state.conversation_id, versions)
         return fresh if not state.agent.message_buffer_autoclear else replace(fresh, window=state.window)
 
-    async def fail(self, run: RunPlan, step: Step, reason: StopReason, error: AppError) -> None:
+    async def fail(
+        self, run: RunPlan, step: Step, reason: StopReason, error: AppError, tape: Tape | None
+    ) -> None:
         """Ends the run without a reply. An input that was never answered is kept, but set aside."""
 
         def write(connection: Connection) -> None:
             repository.insert_step(connection, step)
+            if tape is not None and self._traces != "off":
+                repository.insert_trace(connection, step, tape)
             self._close(connection, run, reason, f"{error.code}: {error.message}", step.step_ns or 0)
 
         await self._db.write(write)

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from sqlalchemy import Connection, Row
 
 from remanence.accounts.auth import ActingUser
+from remanence.agents import repository as agents
 from remanence.core.agent import StopReason
 from remanence.core.page import Page
 from remanence.core.profile import profile_of
@@ -16,6 +17,7 @@ from remanence.edge.parameters import AgentIdPath, RunIdPath, StepIdPath, is_sdk
 from remanence.edge.responses import JsonBytes, message_body
 from remanence.edge.routes import make_routes
 from remanence.errors import Invalid
+from remanence.kit.vault import Vault
 from remanence.messages import repository as messages
 from remanence.messages.schemas import Body, View, typed_messages
 from remanence.messages.sending import SendRequest
@@ -32,12 +34,13 @@ from remanence.runs.schemas import (
 )
 from remanence.runs.service import Address, RunService
 from remanence.runs.speaking import ResumeRequest, Speaker
+from remanence.runs.traces import span_bodies, trace_body
 
 Listing = Annotated[Page, Depends(page_parameters(limit=100))]
 OldestFirst = Annotated[Page, Depends(page_parameters(limit=100, order="asc"))]
 
 
-def router(db: Database, service: RunService, speaker: Speaker) -> APIRouter:
+def router(db: Database, service: RunService, speaker: Speaker, vault: Vault) -> APIRouter:
     routes = make_routes("runs")
 
     @routes.post("/agents/{agent_id}/messages")
@@ -77,7 +80,7 @@ def router(db: Database, service: RunService, speaker: Speaker) -> APIRouter:
         return JsonBytes(await service.preview(actor, Address(agent_id), body))
 
     _add_run_routes(routes, db)
-    _add_step_routes(routes, db)
+    _add_step_routes(routes, db, vault)
     return routes
 
 
@@ -153,6 +156,18 @@ def _add_run_routes(routes: APIRouter, db: Database) -> None:
 
         return JsonBytes(await db.read(read))
 
+    @routes.get("/runs/{run_id}/trace")
+    async def retrieve_trace(
+        actor: ActingUser, run_id: RunIdPath, limit: Annotated[int, Query(ge=1, le=5000)] = 1000
+    ) -> JsonBytes:
+        def read(connection: Connection) -> list[Body]:
+            run = repository.get_run(connection, actor, run_id)
+            page = Page(limit=1000, order="asc")
+            steps = repository.list_steps(connection, actor, StepQuery(run_id=run_id), page)
+            return span_bodies(run.id, steps, started=run.created_at, spent_ns=run.total_duration_ns)[:limit]
+
+        return JsonBytes(await db.read(read))
+
     @routes.get("/runs/{run_id}/steps")
     async def list_run_steps(actor: ActingUser, run_id: RunIdPath, page: Listing) -> JsonBytes:
         def read(connection: Connection) -> list[Body]:
@@ -163,7 +178,7 @@ def _add_run_routes(routes: APIRouter, db: Database) -> None:
         return JsonBytes(await db.read(read))
 
 
-def _add_step_routes(routes: APIRouter, db: Database) -> None:
+def _add_step_routes(routes: APIRouter, db: Database, vault: Vault) -> None:
 
     @routes.get("/steps/")
     async def list_steps(
@@ -173,6 +188,7 @@ def _add_step_routes(routes: APIRouter, db: Database) -> None:
         end_date: StoredMoment | None = None,
         model: str | None = None,
         agent_id: str | None = None,
+        trace_ids: Annotated[list[str] | None, Query()] = None,
         feedback: str | None = None,
         has_feedback: bool | None = None,
         tags: Annotated[list[str] | None, Query()] = None,
@@ -181,6 +197,7 @@ def _add_step_routes(routes: APIRouter, db: Database) -> None:
         query = StepQuery(
             agent_id=agent_id,
             model=model,
+            request_ids=tuple(trace_ids or ()),
             feedback=feedback,
             has_feedback=has_feedback,
             project_id=project_id,
@@ -199,6 +216,18 @@ def _add_step_routes(routes: APIRouter, db: Database) -> None:
     @routes.get("/steps/{step_id}/metrics")
     async def retrieve_step_metrics(actor: ActingUser, step_id: StepIdPath) -> JsonBytes:
         return JsonBytes(step_metrics_body(await db.read(repository.get_step, actor, step_id)))
+
+    @routes.get("/steps/{step_id}/trace")
+    async def retrieve_step_trace(actor: ActingUser, step_id: StepIdPath) -> JsonBytes:
+        def read(connection: Connection) -> Body | None:
+            step = repository.get_step(connection, actor, step_id)
+            trace = repository.find_trace(connection, step.id)
+            if trace is None:
+                return None
+            secrets = agents.secret_values(connection, step.agent_id, vault) if step.agent_id else []
+            return trace_body(trace, step, secrets)
+
+        return JsonBytes(await db.read(read))
 
     @routes.get("/steps/{step_id}/messages")
     async def list_step_messages(actor: ActingUser, step_id: StepIdPath, page: OldestFirst) -> JsonBytes:

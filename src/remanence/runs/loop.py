@@ -27,7 +27,9 @@ async def run_agent(run: RunPlan, doors: LoopDoors) -> AsyncIterator[Event]:
             yield saved
     else:
         request = pending_request([each.message for each in turn.state.window[-1:]])
-        if request is not None:
+        if request is not None and turn.has_expired(request):
+            yield await turn.let_expire(request)
+        elif request is not None:
             raise ApprovalPending(
                 "The agent waits for an answer to its last request. Approve or deny it, send the tool's "
                 "result, or cancel; then send this message again.",

@@ -10,7 +10,7 @@ from remanence.core.approval import Answer
 from remanence.core.block import BlockEdit
 from remanence.core.event import RunUsage
 from remanence.core.journal import Journal
-from remanence.core.llm import Delta, LLMConfig, ModelRequest, ToolSpec
+from remanence.core.llm import Delta, LLMConfig, ModelRequest, Tape, ToolSpec
 from remanence.core.message import Message
 from remanence.core.rules import CallRecord
 from remanence.core.run import Run, Step
@@ -46,6 +46,8 @@ class RunPlan:
     earlier_usage: RunUsage = field(default_factory=RunUsage)
     is_resumed: bool = False
     """It had begun when its process died: those who wait, wait for it."""
+    approval_expiry_s: float | None = None
+    """How long a request waits for its answer before the next message may pass it by."""
     journal: Journal | None = None
     """What it had begun outside when its process died."""
     is_over: bool = False
@@ -71,6 +73,8 @@ class StepRecord:
     """Only the system message stays before these: the agent keeps no buffer of messages."""
     postponed: tuple[Message, ...] = ()
     """Inputs that are said after this, stamped anew to stand behind it."""
+    tape: Tape | None = None
+    """What was sent to the model and what came back."""
     strikes_journal: bool = False
     """What the journal says of this run is now in the history."""
 
@@ -101,5 +105,5 @@ class LoopDoors:
     execute: Callable[[Tool, JsonObject, ToolContext], Awaitable[ToolResult]]
     journal: Callable[[RunPlan, Journal], Awaitable[None]]
     checkpoint: Callable[[RunPlan, AgentState, StepRecord], Coroutine[Any, Any, AgentState]]
-    fail: Callable[[RunPlan, Step, StopReason, AppError], Awaitable[None]]
+    fail: Callable[[RunPlan, Step, StopReason, AppError, Tape | None], Awaitable[None]]
     close: Callable[[RunPlan, StopReason, str | None, int], Coroutine[Any, Any, None]]

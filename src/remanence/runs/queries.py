@@ -19,6 +19,8 @@ class StepQuery(Frozen):
     run_id: str | None = None
     agent_id: str | None = None
     model: str | None = None
+    request_ids: tuple[str, ...] = ()
+    """As the provider calls its answers; what we show as the trace id."""
     feedback: str | None = None
     has_feedback: bool | None = None
     project_id: str | None = None

@@ -24,19 +24,29 @@ from sqlalchemy.orm import aliased
 from remanence.core.actor import Actor
 from remanence.core.agent import StopReason
 from remanence.core.journal import Journal, read_journal, write_journal
-from remanence.core.llm import Usage
+from remanence.core.llm import Tape, Usage
 from remanence.core.page import Page
 from remanence.core.run import Run, Step, status_after
 from remanence.db.dialect import json_list_holds, notify
 from remanence.db.paging import fetch_page
-from remanence.db.tables import AgentRow, LeaseRow, RunEventsRow, RunOtidRow, RunRow, StepRow, ToolJournalRow
+from remanence.db.tables import (
+    AgentRow,
+    LeaseRow,
+    ProviderTraceRow,
+    RunEventsRow,
+    RunOtidRow,
+    RunRow,
+    StepRow,
+    ToolJournalRow,
+)
 from remanence.errors import AgentBusy, Conflict, NotFound
 from remanence.kit.clock import utc_now
-from remanence.kit.ids import AgentId, RunId
+from remanence.kit.ids import AgentId, RunId, StepId
 from remanence.kit.json import JsonObject
 from remanence.messages import repository as messages
 from remanence.runs.plan import RunCancelled
 from remanence.runs.queries import RunQuery, StepQuery
+from remanence.runs.traces import Trace, pack
 
 LEASE_S = 15
 """How long a process may be silent before others take its work over."""
@@ -607,11 +617,13 @@ def strike_journal(connection: Connection, run_id: RunId) -> None:
 # Steps
 
 
-def insert_step(connection: Connection, step: Step) -> None:
+def insert_step(connection: Connection, step: Step, *, database_ns: int | None = None) -> None:
     usage = step.usage
     values = {name: getattr(step, name) for name in _STEP_FIELDS}
     values |= {name: getattr(usage, name) if usage else None for name in _USAGE_FIELDS}
-    connection.execute(insert(StepRow), values | {"tags": list(step.tags) or None})
+    connection.execute(
+        insert(StepRow), values | {"tags": list(step.tags) or None, "database_ns": database_ns}
+    )
 
 
 def get_step(connection: Connection, actor: Actor, step_id: str) -> Step:
@@ -622,6 +634,30 @@ def get_step(connection: Connection, actor: Actor, step_id: str) -> Step:
     if row is None:
         raise NotFound(f"There is no step {step_id}.")
     return _step_from(row)
+
+
+def insert_trace(connection: Connection, step: Step, tape: Tape) -> None:
+    request, response = pack(tape)
+    spent_ns = step.llm_request_ns or step.step_ns
+    values = {
+        "step_id": step.id,
+        "created_at": utc_now(),
+        "request": request,
+        "response": response,
+        "latency_ms": spent_ns // 1_000_000 if spent_ns is not None else None,
+    }
+    connection.execute(insert(ProviderTraceRow), values)
+
+
+def find_trace(connection: Connection, step_id: StepId) -> Trace | None:
+    columns = list(ProviderTraceRow.__table__.columns)
+    row = connection.execute(select(*columns).where(ProviderTraceRow.step_id == step_id)).first()
+    return Trace(*row) if row is not None else None
+
+
+def drop_old_traces(connection: Connection, *, days: int) -> None:
+    before = utc_now() - timedelta(days=days)
+    connection.execute(delete(ProviderTraceRow).where(ProviderTraceRow.created_at < before))
 
 
 def list_steps(connection: Connection, actor: Actor, query: StepQuery, page: Page) -> list[Step]:
@@ -636,6 +672,8 @@ def list_steps(connection: Connection, actor: Actor, query: StepQuery, page: Pag
             conditions.append(column == value)
     if query.model is not None:
         conditions.append(or_(StepRow.model == query.model, StepRow.model_handle == query.model))
+    if query.request_ids:
+        conditions.append(StepRow.request_id.in_(query.request_ids))
     if query.has_feedback is not None:
         conditions.append(StepRow.feedback.is_not(None) if query.has_feedback else StepRow.feedback.is_(None))
     if query.start is not None:

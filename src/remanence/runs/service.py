@@ -99,7 +99,10 @@ class RunService:
         checkpoint: Checkpoint,
         supervisor: Supervisor,
         images: ImageFetcher,
+        *,
+        approval_expiry_s: float | None = None,
     ) -> None:
+        self._approval_expiry_s = approval_expiry_s
         self._db = db
         self._states = states
         self._catalogue = catalogue
@@ -167,6 +170,7 @@ class RunService:
             override_config=override,
             override_system=request.override_system,
             otids=request.otids(),
+            approval_expiry_s=self._approval_expiry_s,
             request=request.kept() | {"user_id": actor.user_id} if request.background else None,
         )
 
@@ -200,6 +204,7 @@ class RunService:
             is_resumed=run.status == "running",
             journal=done.journal,
             is_over=not run.background,
+            approval_expiry_s=self._approval_expiry_s,
         )
         sent = await self._launch(plan, agent, request, is_recorded=True)
         return Revived(sent, request, actor, done.messages)

@@ -10,8 +10,10 @@ from remanence.core.agent import AgentState, StopReason
 from remanence.core.approval import (
     CANCELLED,
     DENIED,
+    EXPIRED,
     Answer,
     cut_result,
+    gated,
     in_order,
     is_given_already,
     match_answer,
@@ -19,7 +21,7 @@ from remanence.core.approval import (
 from remanence.core.context import compile_request
 from remanence.core.event import RunFinished, StepSaved
 from remanence.core.journal import NOT_RUN, Draft, Journal
-from remanence.core.llm import Delta, FinishReason, InContext, ModelRequest
+from remanence.core.llm import Delta, FinishReason, InContext, ModelRequest, Tape
 from remanence.core.message import Approval, Message, ToolCall, ToolReturn, pending_request
 from remanence.core.profile import profile_of
 from remanence.core.reply import Reply, ReplyBuilder
@@ -31,7 +33,7 @@ from remanence.errors import (
     ProviderCredits,
     ProviderError,
 )
-from remanence.kit.clock import later_than
+from remanence.kit.clock import later_than, utc_now
 from remanence.kit.ids import MessageId, StepId, id_before, new_message_id, new_step_id
 from remanence.kit.tasks import swallow_cancel, unbroken
 from remanence.runs.acting import (
@@ -114,6 +116,7 @@ class Turn:
             override_config=self._run.override_config,
             override_system=self._run.override_system,
         )
+        request = replace(request, tape=Tape())
         last = self._unsaved[-1].created_at if self._unsaved else state.last_message_at
         id = self._run.first_step_id if self._steps == 0 and self._unsaved else new_step_id()
         self._steps += 1
@@ -167,7 +170,7 @@ class Turn:
     async def fail(self, step: Step, error: ProviderError) -> RunFinished:
         reason = _reason_of(error)
         record = self._keeper.failed_step(self.state, step, reason, error)
-        await self._doors.fail(self._run, record, reason, error)
+        await self._doors.fail(self._run, record, reason, error, step.request.tape)
         return RunFinished(reason, self.usage, error)
 
     async def take_answer(self, answer: Answer) -> StepSaved | None:
@@ -214,6 +217,25 @@ class Turn:
                 continue
             assert request.step_id is not None
             return StepSaved(request.step_id, messages)
+
+    def has_expired(self, request: Message) -> bool:
+        limit_s = self._run.approval_expiry_s
+        return limit_s is not None and (utc_now() - request.created_at).total_seconds() > limit_s
+
+    async def let_expire(self, request: Message) -> StepSaved:
+        """Closes a request that nobody answered in time: none of its calls is made."""
+        calls = read_calls(request.tool_calls, {}, self._profile.reply, is_cut=False)
+        acted = Acted(self.state.blocks)
+        note_rest(acted, calls, ToolResult(EXPIRED, succeeded=False))
+        denials = [
+            Approval(tool_call_id=call.id, approve=False, reason=EXPIRED)
+            for call in gated(request.tool_calls)
+        ]
+        messages = self._keeper.answer_messages(self.state, request, denials, None, acted, Continue())
+        await self._commit(None, (), messages, acted, Continue())
+        self._calls = list(self._run.earlier_calls)  # those were the calls of another turn
+        assert request.step_id is not None
+        return StepSaved(request.step_id, messages)
 
     def _given_result(
         self, call: ToolCall, answers: Mapping[str, Approval | ToolReturn]
@@ -306,6 +328,7 @@ class Turn:
             duration_ns=time.perf_counter_ns() - self._began_ns,
             replaces_window=self._forgets,
             postponed=later,
+            tape=step.request.tape if step else None,
             strikes_journal=strikes_journal,
         )
         self.state, was_cancelled = await unbroken(self._doors.checkpoint(self._run, self.state, record))

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from uuid import uuid4
 
-from remanence.core.llm import Delta, Finished, ModelRequest, TextDelta, ToolCallDelta
+from remanence.core.llm import Delta, Finished, ModelRequest, Tape, TextDelta, ToolCallDelta
 from remanence.errors import BadReply
 from remanence.kit import json
 from remanence.kit.json import JsonObject
@@ -39,9 +39,13 @@ class LocalAdapter:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[Delta]]:
         prompt = compile_prompt(request)
         engine = await self._find_engine(request.config.model)
+        tape = request.tape or Tape()
+        tape.start(json.encode(self.payload(request)) if request.tape else b"")
         voice = _TextVoice() if prompt.vocabulary is None else _ActionVoice(prompt.vocabulary)
         async with aclosing(engine.generate(make_ask(request, prompt))) as pieces:
             async for piece in pieces:
+                if isinstance(piece, str):
+                    tape.response.append(piece.encode())
                 if isinstance(piece, Outcome):
                     yield voice.finish(piece)
                 elif deltas := voice.hear(piece):
