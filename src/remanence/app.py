@@ -23,9 +23,10 @@ from remanence.edge.responses import JsonBytes
 from remanence.edge.routes import make_routes
 from remanence.kit.ids import OrgId
 from remanence.kit.vault import Vault
+from remanence.llm.adapters import Adapters
 from remanence.llm.catalogue import Catalogue
 from remanence.llm.endpoints import router as model_routes
-from remanence.llm.hosted import ChatAdapters, HostedSource, Provider
+from remanence.llm.hosted import HostedSource, Provider
 from remanence.llm.local.embedded import EmbeddedSource
 from remanence.llm.local.embedding import LOCAL_EMBEDDING, find_weights
 from remanence.llm.registry import AdapterRegistry
@@ -87,7 +88,7 @@ class _House:
         password = settings.password.get_secret_value() if settings.password else None
         self.auth = Auth(db, password=password, on_organization=self._furnish)
         self._transport = Transport()
-        adapters = ChatAdapters(self._transport)
+        adapters = Adapters(self._transport)
         self._local = _local_models(settings)
         hosted = _hosted_sources(settings, self._transport, adapters)
         self._sources = [*hosted, EmbeddedSource(self._local)]
@@ -202,7 +203,7 @@ def _default_embedding(settings: Settings) -> str | None:
     return None if handle.lower() in ("off", "none") or is_missing else handle
 
 
-def _hosted_sources(settings: Settings, transport: Transport, adapters: ChatAdapters) -> list[ModelSource]:
+def _hosted_sources(settings: Settings, transport: Transport, adapters: Adapters) -> list[ModelSource]:
     """The providers that the settings give a key or an address for, in the order they are listed."""
     given = (
         ("openai", settings.openai_api_key, settings.openai_base_url),

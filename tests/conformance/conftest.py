@@ -4,9 +4,10 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
 import pytest
+from tests.support.keepers import KEEPERS, Keeper
 from tests.support.scripted_model import ScriptedModel
 
-from remanence.llm.chat_completions import ChatCompletions
+from remanence.llm.adapters import Adapters
 from remanence.llm.ports import ModelAdapter
 from remanence.llm.transport import CallPolicy, Transport
 from remanence.llm.vendors import get_vendor
@@ -34,11 +35,20 @@ async def transports() -> AsyncIterator[Callable[..., Transport]]:
         await transport.close()
 
 
+@pytest.fixture(params=KEEPERS, ids=lambda keeper: keeper.format)
+def keeper(request: pytest.FixtureRequest) -> Keeper:
+    """Runs the test once for each wire format."""
+    return request.param
+
+
 @pytest.fixture
-def make_adapter(model: ScriptedModel, transports: Callable[..., Transport]) -> Callable[..., ModelAdapter]:
+def make_adapter(
+    keeper: Keeper, model: ScriptedModel, transports: Callable[..., Transport]
+) -> Callable[..., ModelAdapter]:
     def make(**limits: float) -> ModelAdapter:
-        return ChatCompletions(
-            transports(**limits), get_vendor("openai"), base_url=model.base_url, api_key="sk-secret"
+        base_url = model.base_url.replace("/v1", keeper.root)
+        return Adapters(transports(**limits)).get(
+            keeper.format, get_vendor(keeper.vendor), base_url, "sk-secret", "openai"
         )
 
     return make

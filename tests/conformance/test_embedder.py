@@ -9,7 +9,8 @@ from remanence.core.llm import EmbeddingConfig
 from remanence.core.vector import Vector, dimensions_of, unpack_vector
 from remanence.errors import BadReply, ProviderError
 from remanence.kit.json import JsonObject
-from remanence.llm.hosted import ChatAdapters, HostedSource, Provider
+from remanence.llm.adapters import Adapters
+from remanence.llm.hosted import HostedSource, Provider
 from remanence.llm.local.embedded import EmbeddedSource
 from remanence.llm.local.embedding import LOCAL_EMBEDDING
 from remanence.llm.ports import Embedder
@@ -29,7 +30,7 @@ HOSTED = EmbeddingConfig(
 async def registry(model: ScriptedModel) -> AsyncIterator[EmbedderRegistry]:
     transport = Transport(CallPolicy(pause_s=0.001))
     provider = Provider("openai", "openai", model.base_url, "sk-openai")
-    hosted = HostedSource(provider, transport, ChatAdapters(transport))
+    hosted = HostedSource(provider, transport, Adapters(transport))
     yield EmbedderRegistry([hosted, EmbeddedSource(None)], transport)
     await transport.close()
 

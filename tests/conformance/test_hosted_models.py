@@ -10,9 +10,10 @@ from tests.support.scripted_model import ScriptedModel, says
 
 from remanence.core.llm import LLMConfig
 from remanence.errors import BadArgument, NotFound
+from remanence.llm.adapters import Adapters
 from remanence.llm.catalogue import Catalogue
 from remanence.llm.endpoints import router
-from remanence.llm.hosted import ChatAdapters, HostedSource, Provider
+from remanence.llm.hosted import HostedSource, Provider
 from remanence.llm.registry import AdapterRegistry
 from remanence.llm.transport import Transport
 
@@ -25,7 +26,7 @@ class House:
 
     def __init__(self, *providers: Provider) -> None:
         self.transport = Transport()
-        adapters = ChatAdapters(self.transport)
+        adapters = Adapters(self.transport)
         self.sources = [HostedSource(provider, self.transport, adapters) for provider in providers]
         self.catalogue = Catalogue(self.sources)
         self.registry = AdapterRegistry(self.sources, adapters)

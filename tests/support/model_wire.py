@@ -25,7 +25,7 @@ class SeenToolReturn:
 
 @dataclass(eq=False)
 class SeenRequest:
-    """One request in the journal."""
+    """One request in the journal. `messages` and `tools` are as Chat Completions has them, in every format."""
 
     body: JsonObject
     headers: Mapping[str, str]
@@ -40,11 +40,12 @@ class SeenRequest:
 
     @property
     def model(self) -> str:
-        return str(self.body.get("model", ""))
+        """Google's stands in the path."""
+        return str(self.body.get("model") or self.path.rpartition("/")[2].partition(":")[0])
 
     @property
     def is_stream(self) -> bool:
-        return bool(self.body.get("stream"))
+        return bool(self.body.get("stream")) or self.path.endswith(":streamGenerateContent")
 
     @property
     def tool_names(self) -> list[str]:
@@ -72,7 +73,7 @@ class SeenRequest:
 class WireFormat(Protocol):
     path: str
 
-    def read(self, body: JsonObject, headers: Mapping[str, str]) -> SeenRequest: ...
+    def read(self, body: JsonObject, headers: Mapping[str, str], path: str) -> SeenRequest: ...
 
     def frames(self, line: Line, request: SeenRequest, serial: int) -> Iterator[bytes]:
         """The reply as a stream, one frame per token."""
@@ -106,13 +107,13 @@ class ChatCompletions:
 
     path = "/v1/chat/completions"
 
-    def read(self, body: JsonObject, headers: Mapping[str, str]) -> SeenRequest:
+    def read(self, body: JsonObject, headers: Mapping[str, str], path: str) -> SeenRequest:
         messages: list[JsonObject] = body["messages"]
         is_led = bool(messages) and messages[0]["role"] in ("system", "developer")
         return SeenRequest(
             body=body,
             headers=headers,
-            path=self.path,
+            path=path,
             messages=messages,
             tools=body.get("tools") or [],
             system=text_of(messages[0]) if is_led else "",
@@ -126,7 +127,7 @@ class ChatCompletions:
         for piece in line.pieces:
             deltas: Iterator[JsonObject]
             match piece:
-                case Thought(text):
+                case Thought(text=text):
                     deltas = ({"reasoning_content": word} for word in words(text))
                 case Speech(text):
                     deltas = ({"content": word} for word in words(text))
@@ -154,7 +155,7 @@ class ChatCompletions:
         if line.calls:
             message["tool_calls"] = [
                 {
-                    "id": _call_id(call, index, serial),
+                    "id": call_id_of(call, index, serial),
                     "type": "function",
                     "function": {"name": call.name, "arguments": call.arguments},
                 }
@@ -180,14 +181,14 @@ def _call_deltas(call: Call, index: int, serial: int) -> Iterator[JsonObject]:
     opening = {"name": call.name, "arguments": ""}
     yield {
         "tool_calls": [
-            {"index": index, "id": _call_id(call, index, serial), "type": "function", "function": opening}
+            {"index": index, "id": call_id_of(call, index, serial), "type": "function", "function": opening}
         ]
     }
     for piece in argument_pieces(call.arguments):
         yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
 
 
-def _call_id(call: Call, index: int, serial: int) -> str:
+def call_id_of(call: Call, index: int, serial: int) -> str:
     return call.id if call.id is not None else f"call_{serial}_{index}"
 
 
@@ -195,11 +196,22 @@ def _finish_reason(line: Line) -> str:
     return line.finish_reason or ("tool_calls" if line.calls else "stop")
 
 
+def prompt_tokens(line: Line, request: SeenRequest) -> int:
+    if line.counts.prompt is not None:
+        return line.counts.prompt
+    return sum(len(text_of(message)) for message in request.messages) // 4 + 1
+
+
+def completion_tokens(line: Line) -> int:
+    if line.counts.completion is not None:
+        return line.counts.completion
+    texts = (line.text, line.thinking, *(call.arguments for call in line.calls))
+    return sum(len(words(text)) for text in texts)
+
+
 def _usage(line: Line, request: SeenRequest, produced: int) -> JsonObject:
     counts = line.counts
-    prompt = counts.prompt
-    if prompt is None:
-        prompt = sum(len(text_of(message)) for message in request.messages) // 4 + 1
+    prompt = prompt_tokens(line, request)
     completion = produced if counts.completion is None else counts.completion
     usage: JsonObject = {
         "prompt_tokens": prompt,
@@ -208,6 +220,8 @@ def _usage(line: Line, request: SeenRequest, produced: int) -> JsonObject:
     }
     if counts.cached is not None:
         usage["prompt_tokens_details"] = {"cached_tokens": counts.cached}
+    if counts.written is not None:
+        usage.setdefault("prompt_tokens_details", {})["cache_write_tokens"] = counts.written
     if counts.reasoning is not None:
         usage["completion_tokens_details"] = {"reasoning_tokens": counts.reasoning}
     return usage

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from remanence.core.llm import InContext, LLMConfig, ModelRequest, ToolSpec
-from remanence.core.message import Message, Role, text_parts
+from remanence.core.message import Message, Role, ToolReturn, text_parts
 from remanence.kit.ids import AgentId, MessageId
 
 _AGENT = AgentId("agent-00000000-0000-4000-8000-000000000001")
@@ -41,3 +41,12 @@ def tool(name: str, **properties: str) -> ToolSpec:
             "required": list(properties),
         },
     )
+
+
+def returned(call_id: str, name: str, text: str) -> ToolReturn:
+    return ToolReturn(tool_call_id=call_id, name=name, status="success", content=text)
+
+
+def stored(*messages: Message) -> list[Message]:
+    """The messages as they come back from a database."""
+    return [Message.model_validate_json(each.model_dump_json(exclude_none=True)) for each in messages]

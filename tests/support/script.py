@@ -74,6 +74,9 @@ class Gate:
 @dataclass(frozen=True)
 class Thought:
     text: str
+    signature: str | None = None
+    is_redacted: bool = False
+    """`text` is then a blob that only the provider can read."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,7 @@ class Call:
     arguments: str
     """JSON text; may be broken on purpose."""
     id: str | None = None
+    signature: str | None = None
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,8 @@ class Counts:
     completion: int | None = None
     cached: int | None = None
     reasoning: int | None = None
+    written: int | None = None
+    """To the prompt cache."""
 
 
 @dataclass(frozen=True)
@@ -141,8 +147,9 @@ class Line:
         completion: int | None = None,
         cached: int | None = None,
         reasoning: int | None = None,
+        written: int | None = None,
     ) -> "Line":
-        return replace(self, counts=Counts(prompt, completion, cached, reasoning))
+        return replace(self, counts=Counts(prompt, completion, cached, reasoning, written))
 
     def finishing(self, reason: str) -> "Line":
         return replace(self, finish_reason=reason)
@@ -169,9 +176,14 @@ def says(text: str) -> Line:
     return Line(pieces=(Speech(text),))
 
 
-def thinks(text: str) -> Line:
+def thinks(text: str, *, signature: str | None = None) -> Line:
     """Native reasoning, as reasoning models show it."""
-    return Line(pieces=(Thought(text),))
+    return Line(pieces=(Thought(text, signature),))
+
+
+def redacts(blob: str) -> Line:
+    """Reasoning that the provider keeps to itself."""
+    return Line(pieces=(Thought(blob, is_redacted=True),))
 
 
 def calls(tool_name: str, /, **arguments: object) -> Line:
@@ -179,9 +191,11 @@ def calls(tool_name: str, /, **arguments: object) -> Line:
     return Line(pieces=(Call(tool_name, json.readable(arguments)),))
 
 
-def calls_raw(tool_name: str, arguments: str, *, call_id: str | None = None) -> Line:
+def calls_raw(
+    tool_name: str, arguments: str, *, call_id: str | None = None, signature: str | None = None
+) -> Line:
     """A tool call with the very text of its arguments, broken if need be, and its id."""
-    return Line(pieces=(Call(tool_name, arguments, call_id),))
+    return Line(pieces=(Call(tool_name, arguments, call_id, signature),))
 
 
 def fails(status: int, body: object = None, **headers: str) -> Line:

@@ -30,10 +30,14 @@ from tests.support.script import (
     calls_raw,
     fails,
     hangs_up,
+    redacts,
     says,
     sends,
     thinks,
 )
+from tests.support.wire_anthropic import AnthropicMessages
+from tests.support.wire_gemini import Gemini
+from tests.support.wire_responses import Responses
 
 from remanence.kit import json
 from remanence.kit.json import JsonObject
@@ -49,11 +53,14 @@ __all__ = [
     "calls_raw",
     "fails",
     "hangs_up",
+    "redacts",
     "says",
     "sends",
     "text_of",
     "thinks",
 ]
+
+FORMATS: tuple[WireFormat, ...] = (ChatCompletions(), Responses(), AnthropicMessages(), Gemini())
 
 Responder = Callable[[SeenRequest], Line | None]
 
@@ -70,7 +77,7 @@ def spread(text: str, dimensions: int = 64) -> list[float]:
 
 
 class ScriptedModel:
-    def __init__(self, formats: Sequence[WireFormat] = (ChatCompletions(),)) -> None:
+    def __init__(self, formats: Sequence[WireFormat] = FORMATS) -> None:
         self.journal: list[SeenRequest] = []
         self.responder: Responder | None = None
         """Asked first; where it returns None the script goes on. Not counted by `verify()`."""
@@ -148,6 +155,7 @@ class ScriptedModel:
         app = web.Application(client_max_size=256 * 2**20)
         app.router.add_get("/v1/models", self._list_models)
         app.router.add_post("/v1/embeddings", self._embed)
+        app.router.add_get("/v1beta/models", self._list_models)
         for wire in self._formats:
             app.router.add_post(wire.path, self._handler(wire))
         self._runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
@@ -189,6 +197,7 @@ class ScriptedModel:
         body = {
             "object": "list",
             "data": [{"object": "model", "owned_by": "script"} | each for each in self.models],
+            "models": [each | {"name": f"models/{each['id']}"} for each in self.models],  # Google's list
         }
         return web.Response(
             body=json.encode(body), status=self.models_status, content_type="application/json"
@@ -207,7 +216,7 @@ class ScriptedModel:
 
     def _handler(self, wire: WireFormat) -> Callable[[web.Request], "asyncio.Future[web.StreamResponse]"]:
         async def answer(request: web.Request) -> web.StreamResponse:
-            seen = wire.read(json.decode(await request.read()), dict(request.headers))
+            seen = wire.read(json.decode(await request.read()), dict(request.headers), request.path)
             if self.on_connection is not None and request.transport is not None:
                 self.on_connection(request.transport.get_extra_info("peername"))
             self.journal.append(seen)

@@ -144,6 +144,7 @@ class Usage:
 @dataclass(slots=True)
 class TextDelta:
     text: str
+    signature: str | None = None
 
 
 @dataclass(slots=True)
@@ -152,6 +153,8 @@ class ReasoningDelta:
     signature: str | None = None
     is_redacted: bool = False
     """`text` is then an opaque blob to be sent back, not words."""
+    item_id: str | None = None
+    """Given at the end of a thought that is an item of its own; `signature` is then its encrypted whole."""
 
 
 @dataclass(slots=True)
@@ -160,6 +163,7 @@ class ToolCallDelta:
     id: str | None = None
     name: str | None = None
     arguments: str = ""
+    signature: str | None = None
 
 
 FinishReason = Literal["stop", "tool_calls", "length", "content_filter"]

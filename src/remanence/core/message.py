@@ -70,8 +70,32 @@ class OmittedReasoningPart(Frozen):
     signature: str | None = None
 
 
+class ReasoningSummary(Frozen):
+    index: int
+    text: str
+
+
+class SummarizedReasoningPart(Frozen):
+    """Thinking that the provider keeps to itself: what it tells of it, and the whole in a form only it can read."""
+
+    type: Literal["summarized_reasoning"] = "summarized_reasoning"
+    id: str
+    summary: tuple[ReasoningSummary, ...] = ()
+    encrypted_content: str | None = None
+
+    @property
+    def text(self) -> str:
+        return "\n\n".join(each.text for each in self.summary)
+
+
 Part = Annotated[
-    TextPart | ImagePart | ReasoningPart | RedactedReasoningPart | OmittedReasoningPart, Discriminator("type")
+    TextPart
+    | ImagePart
+    | ReasoningPart
+    | RedactedReasoningPart
+    | OmittedReasoningPart
+    | SummarizedReasoningPart,
+    Discriminator("type"),
 ]
 ReturnPart = Annotated[TextPart | ImagePart, Discriminator("type")]
 
@@ -83,6 +107,8 @@ class ToolCall(Frozen):
     """JSON text, as the model wrote it."""
     gate: Literal["approval", "client"] | None = None
     """Who must answer before the call has a result: a person, or the client that runs the tool."""
+    signature: str | None = None
+    """A mark of the provider's that must go back with the call."""
 
 
 class ToolReturn(Frozen):

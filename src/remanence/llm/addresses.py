@@ -8,15 +8,17 @@ from yarl import URL
 from remanence.errors import BadArgument
 
 # People paste the address of the call instead of the base.
-_CALLS = re.compile(r"(/chat/completions|/completions|/responses|/embeddings|/models)+$")
+_CALLS = re.compile(r"(/chat/completions|/completions|/responses|/messages|/embeddings|/models)+$")
+_ENDS_IN_VERSION = re.compile(r"/v\d[^/]*$")
 _HAS_SCHEME = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]*://")
 
 
-def normalise_base_url(typed: str, *, default: str = "") -> str:
+def normalise_base_url(typed: str, *, default: str = "", version: str = "") -> str:
     """`localhost:11434` → `http://localhost:11434/v1`; a path that was typed is kept.
 
     `default` is the vendor's own base URL: on its host, a path that stops short of the vendor's
-    is completed. Raises `BadArgument` for what is no web address.
+    is completed. `version` is what a path must end in, for formats whose servers all have one
+    there. Raises `BadArgument` for what is no web address.
     """
     text = typed.strip()
     if not _HAS_SCHEME.match(text):
@@ -31,6 +33,8 @@ def normalise_base_url(typed: str, *, default: str = "") -> str:
     known = URL(default) if default else None
     if known is not None and url.host == known.host and _is_start(path, known.raw_path):
         path = known.raw_path
+    if version and not _ENDS_IN_VERSION.search(path):
+        path = f"{path}/{version}"
     return str(url.with_path(path or "/v1", encoded=True).with_query(None).with_fragment(None))
 
 

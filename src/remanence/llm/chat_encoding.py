@@ -3,22 +3,16 @@
 A message is encoded without looking at its neighbours, so that the encoding can be kept with it.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
 
 from remanence.core.llm import InContext
 from remanence.core.message import (
-    Base64Image,
     ImagePart,
     ImageSource,
     Message,
     Part,
-    ReasoningPart,
-    ReturnPart,
-    StoredImage,
     TextPart,
     ToolCall,
     ToolReturn,
@@ -26,11 +20,18 @@ from remanence.core.message import (
 )
 from remanence.kit import json
 from remanence.kit.json import JsonObject
+from remanence.llm.encoding import (
+    IMAGE_FOLLOWS,
+    LOST_IMAGE,
+    call_arguments,
+    encode_each,
+    image_url,
+    safe_name,
+    split_return,
+    thoughts_of,
+)
 from remanence.llm.vendors import Quirks
 
-THOUGHTS_ARGUMENT = "thinking"
-_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]+")
-_LONGEST_NAME_CHARS = 64
 _BASE_62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
@@ -63,12 +64,7 @@ def style_of(quirks: Quirks, *, thoughts_in_arguments: bool) -> EncodingStyle:
 
 def encode_messages(messages: Sequence[InContext], style: EncodingStyle, key: str) -> bytes:
     """A JSON array. `key` is `style.key`, made once by the caller: this runs over whole histories."""
-    pieces: list[bytes] = []
-    for each in messages:
-        if each.encoded_as != key:
-            each.encoded = encode_message(each.message, style)
-            each.encoded_as = key
-        pieces += each.encoded
+    pieces = encode_each(messages, key, lambda message: encode_message(message, style))
     return b"[" + b",".join(pieces) + b"]"
 
 
@@ -84,11 +80,6 @@ def encode_message(message: Message, style: EncodingStyle) -> tuple[bytes, ...]:
             return (json.encode(encoded),) if encoded else ()
         case "tool":
             return tuple(json.encode(each) for each in _returns(message.tool_returns, style))
-
-
-def safe_name(name: str) -> str:
-    """A name in the letters that providers allow; empty if nothing of it is left."""
-    return _NOT_IN_NAMES.sub("_", name).strip("_")[:_LONGEST_NAME_CHARS]
 
 
 def _user(message: Message, style: EncodingStyle) -> JsonObject:
@@ -110,15 +101,11 @@ def _content(parts: Iterable[Part]) -> str | list[JsonObject]:
 
 
 def _image(source: ImageSource) -> JsonObject:
-    match source:
-        case UrlImage():
-            return {"type": "image_url", "image_url": {"url": source.url}}
-        case Base64Image() | StoredImage():
-            if not source.data:
-                return {"type": "text", "text": "[an image that is no longer available]"}
-            url = f"data:{source.media_type or 'image/png'};base64,{source.data}"
-            detail = {"detail": source.detail} if source.detail else {}
-            return {"type": "image_url", "image_url": {"url": url, **detail}}
+    url = image_url(source)
+    if url is None:
+        return {"type": "text", "text": LOST_IMAGE}
+    detail = None if isinstance(source, UrlImage) else source.detail
+    return {"type": "image_url", "image_url": {"url": url} | ({"detail": detail} if detail else {})}
 
 
 def _assistant(message: Message, style: EncodingStyle) -> JsonObject | None:
@@ -127,9 +114,9 @@ def _assistant(message: Message, style: EncodingStyle) -> JsonObject | None:
         return None
     encoded: JsonObject = {"role": "assistant", "content": text or None}
     if style.sends_reasoning_back:
-        encoded["reasoning_content"] = _thoughts(message, is_native=True)
+        encoded["reasoning_content"] = thoughts_of(message, is_native=True)
     if message.tool_calls:
-        thoughts = _thoughts(message, is_native=False) if style.thoughts_in_arguments else ""
+        thoughts = thoughts_of(message, is_native=False) if style.thoughts_in_arguments else ""
         encoded["tool_calls"] = [
             _call(call, thoughts if index == 0 else "", style)
             for index, call in enumerate(message.tool_calls)
@@ -137,39 +124,13 @@ def _assistant(message: Message, style: EncodingStyle) -> JsonObject | None:
     return encoded
 
 
-def _thoughts(message: Message, *, is_native: bool) -> str:
-    parts = (part for part in message.content if isinstance(part, ReasoningPart))
-    return "".join(part.reasoning for part in parts if part.is_native is is_native)
-
-
 def _call(call: ToolCall, thoughts: str, style: EncodingStyle) -> JsonObject:
-    arguments = _valid_arguments(call.arguments)
-    if thoughts:
-        arguments = with_first_argument(arguments, THOUGHTS_ARGUMENT, thoughts)
     return {
         "id": provider_call_id(call.id, style.call_id_chars),
         "type": "function",
         # A name that a model made up may hold letters which the provider then refuses to be sent.
-        "function": {"name": safe_name(call.name) or "unknown", "arguments": arguments},
+        "function": {"name": safe_name(call.name) or "unknown", "arguments": call_arguments(call, thoughts)},
     }
-
-
-def _valid_arguments(arguments: str) -> str:
-    """Some servers read the arguments of past calls as JSON and refuse the whole request if they cannot."""
-    try:
-        content: Any = json.decode(arguments) if arguments else {}
-    except ValueError:
-        content = None
-    if not isinstance(content, dict):
-        return json.encode_text({"invalid_arguments": arguments})
-    return arguments or "{}"
-
-
-def with_first_argument(arguments: str, name: str, value: str) -> str:
-    """Puts an argument before the others, whose text stays as it is."""
-    rest = arguments.lstrip()[1:].lstrip()
-    separator = "" if rest.startswith("}") else ", "
-    return f"{{{json.encode_text(name)}: {json.encode_text(value)}{separator}{rest}"
 
 
 def provider_call_id(call_id: str, limit_chars: int) -> str:
@@ -189,22 +150,14 @@ def _returns(returns: Sequence[ToolReturn], style: EncodingStyle) -> Iterable[Js
     """One message per return. Images follow in a user message: tool messages carry text alone."""
     images: list[JsonObject] = []
     for each in returns:
-        text, found = _return_content(each.content)
+        text, found = split_return(each.content)
         yield {
             "role": "tool",
             "tool_call_id": provider_call_id(each.tool_call_id, style.call_id_chars),
-            "content": text,
+            "content": text or (IMAGE_FOLLOWS if found else ""),
         }
         if found:
             images.append({"type": "text", "text": f"What {each.name} returned:"})
             images += (_image(part.source) for part in found)
     if images:
         yield {"role": "user", "content": images}
-
-
-def _return_content(content: str | tuple[ReturnPart, ...]) -> tuple[str, list[ImagePart]]:
-    if isinstance(content, str):
-        return content, []
-    text = "\n".join(part.text for part in content if isinstance(part, TextPart))
-    images = [part for part in content if isinstance(part, ImagePart)]
-    return text or ("The image follows." if images else ""), images

@@ -81,9 +81,11 @@ def _tool(tool: ToolSpec, *, is_strict: bool) -> JsonObject:
 def _response_format(wanted: ResponseFormat) -> JsonObject:
     if wanted.type != "json_schema" or wanted.json_schema is None:
         return {"type": "json_object"}
-    schema = wanted.json_schema
-    if "schema" not in schema:  # the bare schema, without the envelope that the provider wants around it
-        schema = {"name": "response", "schema": schema}
-    elif "name" not in schema:
-        schema = {"name": "response", **schema}
-    return {"type": "json_schema", "json_schema": schema}
+    return {"type": "json_schema", "json_schema": schema_with_name(wanted.json_schema)}
+
+
+def schema_with_name(schema: JsonObject) -> JsonObject:
+    """The schema in the envelope that OpenAI wants around it."""
+    if "schema" not in schema:
+        return {"name": "response", "schema": schema}
+    return {"name": "response", **schema}

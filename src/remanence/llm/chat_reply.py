@@ -1,12 +1,7 @@
-"""Reading Chat Completions answers: streamed chunks or one whole body, in, deltas out.
-
-Runs once per token, so it looks only at what is there and builds only what is needed.
-"""
+"""Reading Chat Completions answers."""
 
 from collections.abc import Mapping
 from typing import Any
-
-import orjson
 
 from remanence.core.llm import (
     Delta,
@@ -17,12 +12,11 @@ from remanence.core.llm import (
     ToolCallDelta,
     Usage,
 )
-from remanence.errors import BadReply
 from remanence.kit import json
 from remanence.kit.ids import new_call_id
 from remanence.kit.json import JsonObject
-from remanence.llm.failures import CutConnection, failure_of_chunk, read_error_body
-from remanence.llm.sse import EventSplitter
+from remanence.llm.failures import failure_of_chunk
+from remanence.llm.reply_reader import EventReader
 
 _REASONS: dict[str, FinishReason] = {
     "stop": "stop",
@@ -37,92 +31,25 @@ _REASONS: dict[str, FinishReason] = {
 }
 
 
-class ChatReplyReader:
-    """One answer. The body's first byte tells a stream from a whole reply: servers may ignore `stream`."""
-
-    __slots__ = (
-        "_calls", "_events", "_is_whole", "_keys", "_provider", "_reason", "_request_id", "_seen", "_usage", "is_done",
-    )  # fmt: skip
+class ChatReplyReader(EventReader):
+    __slots__ = ("_calls", "_keys", "_reason", "_usage")
 
     def __init__(self, headers: Mapping[str, str], provider: str) -> None:
-        self.is_done = False
-        self._provider = provider
-        self._request_id = headers.get("x-request-id")
-        self._events = EventSplitter()
-        self._seen = b""
-        """The beginning of the body, until its kind is known; all of it if it is whole."""
-        self._is_whole: bool | None = None
+        super().__init__(provider, headers)
         self._calls: list[_OpenCall] = []
         self._keys: dict[int, int] = {}
         """From the provider's index of a call to ours."""
         self._reason: str | None = None
         self._usage: JsonObject | None = None
 
-    def feed(self, chunk: bytes) -> list[Delta]:
-        if self._is_whole is not False:
-            self._seen += chunk
-            start = self._seen.lstrip()
-            if not start:
-                return []
-            if start[0] in b"{[<":  # JSON, or the HTML of something in between
-                self._is_whole = True
-                return []
-            self._is_whole = False
-            chunk, self._seen = self._seen, b""
-        deltas: list[Delta] = []
-        for data in self._events.feed(chunk):
-            self._read_event(data, deltas)
-        return deltas
+    def has_ended(self) -> bool:
+        return self._reason is not None
 
-    def end(self) -> list[Delta]:
-        deltas: list[Delta] = []
-        if self._is_whole:
-            self._read_whole(deltas)
-        else:
-            for data in self._events.end():
-                self._read_event(data, deltas)
-        if not self.is_done:
-            if self._reason is None:
-                raise CutConnection(
-                    f"{self._provider} ended its answer in the middle", provider=self._provider
-                )
-            self._finish(deltas)
-        return deltas
+    def read_whole(self, body: JsonObject, deltas: list[Delta]) -> None:
+        self.read_event(body, deltas)
 
-    def _read_event(self, data: bytes, deltas: list[Delta]) -> None:
-        if self.is_done:
-            return
-        try:
-            chunk: Any = orjson.loads(data)
-        except orjson.JSONDecodeError:
-            if data.strip() == b"[DONE]":
-                self._finish(deltas)
-                return
-            raise self._bad_reply(data) from None
-        try:
-            self._read_chunk(chunk, deltas)
-        except (AttributeError, LookupError, TypeError):  # JSON of another shape
-            raise self._bad_reply(data) from None
-
-    def _read_whole(self, deltas: list[Delta]) -> None:
-        try:
-            body: Any = orjson.loads(self._seen)
-        except orjson.JSONDecodeError:
-            if self._seen.lstrip().startswith(b"<"):
-                raise self._bad_reply(self._seen) from None
-            raise CutConnection(
-                f"{self._provider} ended its answer in the middle", provider=self._provider
-            ) from None
-        try:
-            self._read_chunk(body, deltas)
-        except (AttributeError, LookupError, TypeError):
-            raise self._bad_reply(self._seen) from None
-        if self._reason is None and not deltas:
-            raise self._bad_reply(self._seen)
-        self._finish(deltas)
-
-    def _read_chunk(self, chunk: JsonObject, deltas: list[Delta]) -> None:
-        choices = chunk.get("choices")
+    def read_event(self, event: JsonObject, deltas: list[Delta]) -> None:
+        choices = event.get("choices")
         if choices:
             choice = choices[0]
             delta = choice.get("delta") or choice.get("message")
@@ -130,12 +57,12 @@ class ChatReplyReader:
                 self._read_delta(delta, deltas)
             if reason := choice.get("finish_reason"):
                 self._reason = reason
-        if usage := chunk.get("usage") or ("x_groq" in chunk and chunk["x_groq"].get("usage")):
+        if usage := event.get("usage") or ("x_groq" in event and event["x_groq"].get("usage")):
             self._usage = usage
-        if chunk.get("error"):
-            raise failure_of_chunk(chunk, provider=self._provider)
-        if self._request_id is None:
-            self._request_id = chunk.get("id")
+        if event.get("error"):
+            raise failure_of_chunk(event, provider=self.provider)
+        if self.request_id is None:
+            self.request_id = event.get("id")
 
     def _read_delta(self, delta: JsonObject, deltas: list[Delta]) -> None:
         content = delta.get("content")
@@ -196,21 +123,15 @@ class ChatReplyReader:
             return None
         return index
 
-    def _finish(self, deltas: list[Delta]) -> None:
+    def finish(self, deltas: list[Delta]) -> None:
         for index, call in enumerate(self._calls):
             if not call.has_arguments:
                 deltas.append(ToolCallDelta(index, arguments="{}"))
         reason = _REASONS.get(self._reason or "stop", "stop")
         if reason in ("stop", "tool_calls"):  # forced calls end with "stop", and some servers mix the two up
             reason = "tool_calls" if self._calls else "stop"
-        deltas.append(Finished(reason, read_usage(self._usage), self._request_id))
+        deltas.append(Finished(reason, read_usage(self._usage), self.request_id))
         self.is_done = True
-
-    def _bad_reply(self, data: bytes) -> BadReply:
-        said = read_error_body(data[:2_000])[0]
-        return BadReply(
-            f"The answer of {self._provider} is not understood: {said[:300]}", provider=self._provider
-        )
 
 
 class _OpenCall:

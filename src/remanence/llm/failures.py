@@ -39,6 +39,8 @@ _OVERFLOW_WORDS = re.compile(
     re.IGNORECASE,
 )
 _CREDIT_WORDS = ("insufficient_quota", "insufficient balance", "insufficient credits", "billing_hard_limit")
+# What is wrong at the provider and may be right a little later, where no number says so.
+_PASSING_CODES = ("overloaded", "api_error", "server_error", "internal", "unavailable")
 _OVERFLOW_CODES = ("context_length_exceeded", "model_context_window_exceeded", "exceed_context_size_error")
 
 
@@ -85,7 +87,10 @@ def failure_of_chunk(content: JsonObject, *, provider: str) -> ProviderError:
     """An error sent inside a stream that had begun with status 200."""
     message, codes = read_error(content)
     code = re.search(r"\b[45]\d\d\b", codes)
-    return make_failure(int(code.group()) if code else None, message, codes, provider=provider)
+    status = int(code.group()) if code else None
+    if status is None and any(word in codes.lower() for word in _PASSING_CODES):
+        status = 500
+    return make_failure(status, message, codes, provider=provider)
 
 
 def make_failure(

@@ -1,15 +1,14 @@
 """A provider reached over HTTP as a source of models: its list, its address and its key."""
 
 import logging
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from remanence.core.llm import EmbeddingConfig, LLMConfig
 from remanence.errors import ProviderError
+from remanence.llm.adapters import Adapters, format_of
 from remanence.llm.addresses import is_same_origin, normalise_base_url
-from remanence.llm.chat_completions import ChatCompletions
 from remanence.llm.embedding import HostedEmbedder
 from remanence.llm.known_models import known_models
 from remanence.llm.model_lists import ListedModel, is_language_model, read_model_list
@@ -17,10 +16,9 @@ from remanence.llm.openai_models import is_reasoning_model
 from remanence.llm.ports import Embedder, ModelAdapter
 from remanence.llm.sources import DEFAULT_CONTEXT_WINDOW, EmbeddingInfo, ModelInfo
 from remanence.llm.transport import Transport, make_endpoint
-from remanence.llm.vendors import Vendor, find_vendor, get_vendor
+from remanence.llm.vendors import find_vendor, get_vendor
 
 _LIST_TIMEOUT_S = 10
-_MOST_ADAPTERS = 256
 
 log = logging.getLogger(__name__)
 
@@ -37,38 +35,15 @@ class Provider:
     category: Literal["base", "byok"] = "base"
 
 
-class ChatAdapters:
-    """Adapters by vendor, address and key, made on first use; the least used are dropped."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-        self._made: OrderedDict[tuple[str, str, str | None, str], ChatCompletions] = OrderedDict()
-
-    def get(self, vendor: Vendor, base_url: str, api_key: str | None, provider_name: str) -> ChatCompletions:
-        key = (vendor.name, base_url, api_key, provider_name)
-        adapter = self._made.get(key)
-        if adapter is None:
-            adapter = self._made[key] = ChatCompletions(
-                self._transport, vendor, base_url=base_url, api_key=api_key, provider_name=provider_name
-            )
-            if len(self._made) > _MOST_ADAPTERS:
-                self._made.popitem(last=False)
-        else:
-            self._made.move_to_end(key)
-        return adapter
-
-
 class HostedSource:
     """A `ModelSource`. Raises `BadArgument` for an unknown vendor or a base URL that is none."""
 
-    def __init__(self, provider: Provider, transport: Transport, adapters: ChatAdapters) -> None:
+    def __init__(self, provider: Provider, transport: Transport, adapters: Adapters) -> None:
         self._provider = provider
         self._transport = transport
         self._adapters = adapters
         self._vendor = get_vendor(provider.vendor)
-        self._base_url = normalise_base_url(
-            provider.base_url or self._vendor.base_url, default=self._vendor.base_url
-        )
+        self._base_url = self._normalise(provider.base_url or self._vendor.base_url)
         self._is_own_host = self._base_url == self._vendor.base_url
         self._known = known_models(self._vendor.name)
         self._listed: dict[str, ListedModel] | None = None
@@ -128,8 +103,10 @@ class HostedSource:
         configuration is used, but the key goes nowhere except to the servers it was issued for.
         """
         is_ours = config.handle is not None and config.provider_category is not None
-        base_url, api_key = self._way_to(None if is_ours else config.model_endpoint)
-        return self._adapters.get(self._vendor, base_url, api_key, self.name)
+        given = None if is_ours else config.model_endpoint
+        base_url, api_key = self._way_to(given)
+        format = format_of(self._vendor, base_url, config.model, typed_url=given or self._provider.base_url)
+        return self._adapters.get(format, self._vendor, base_url, api_key, self.name)
 
     def embeds(self, config: EmbeddingConfig) -> bool:
         if config.handle is not None:
@@ -146,11 +123,15 @@ class HostedSource:
         """The address to use, and the key, which goes nowhere except to the servers it was issued for."""
         if not given:
             return self._base_url, self._provider.api_key
-        asked = normalise_base_url(given, default=self._vendor.base_url)
+        asked = self._normalise(given)
         if asked == self._vendor.base_url:
             asked = self._base_url
         is_known = any(is_same_origin(asked, own) for own in (self._base_url, self._vendor.base_url))
         return asked, self._provider.api_key if is_known else None
+
+    def _normalise(self, typed: str) -> str:
+        vendor = self._vendor
+        return normalise_base_url(typed, default=vendor.base_url, version=vendor.version)
 
     def _info(self, listed: ListedModel) -> ModelInfo:
         known = self._known.find(listed.name)

@@ -5,7 +5,7 @@ import re
 from remanence.core.llm import ReasoningEffort
 
 _O_SERIES = re.compile(r"o[1-9](-|$)")
-_GPT_5 = re.compile(r"gpt-5(\.\d+)?(-|$)")
+_GPT_5 = re.compile(r"gpt-([5-9]|\d\d)(\.\d+)?(-|$)")
 
 
 def base_name(model: str) -> str:
@@ -18,7 +18,7 @@ def is_o_series(model: str) -> bool:
 
 
 def is_gpt_5(model: str) -> bool:
-    """The reasoning models of that family; its chat models behave like gpt-4o."""
+    """The reasoning models since then; chat models of the same name behave like gpt-4o."""
     name = base_name(model)
     return _GPT_5.match(name) is not None and "-chat" not in name
 

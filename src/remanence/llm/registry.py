@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from remanence.core.llm import EmbeddingConfig, LLMConfig
+from remanence.llm.adapters import Adapters, format_of
 from remanence.llm.addresses import normalise_base_url
 from remanence.llm.embedding import HostedEmbedder
-from remanence.llm.hosted import ChatAdapters
 from remanence.llm.ports import Embedder, ModelAdapter
 from remanence.llm.sources import ModelSource
 from remanence.llm.transport import Transport
@@ -13,7 +13,7 @@ from remanence.llm.vendors import get_vendor
 
 
 class AdapterRegistry:
-    def __init__(self, sources: Sequence[ModelSource], adapters: ChatAdapters) -> None:
+    def __init__(self, sources: Sequence[ModelSource], adapters: Adapters) -> None:
         self._sources = sources
         self._adapters = adapters
 
@@ -26,8 +26,10 @@ class AdapterRegistry:
             if source.serves(config):
                 return source.adapter(config)
         vendor = get_vendor(config.model_endpoint_type)
-        base_url = normalise_base_url(config.model_endpoint or vendor.base_url, default=vendor.base_url)
-        return self._adapters.get(vendor, base_url, None, config.provider_name or vendor.name)
+        typed = config.model_endpoint or vendor.base_url
+        base_url = normalise_base_url(typed, default=vendor.base_url, version=vendor.version)
+        format = format_of(vendor, base_url, config.model, typed_url=typed)
+        return self._adapters.get(format, vendor, base_url, None, config.provider_name or vendor.name)
 
 
 class EmbedderRegistry:
@@ -41,7 +43,8 @@ class EmbedderRegistry:
             if source.embeds(config):
                 return source.embedder(config)
         vendor = get_vendor(config.embedding_endpoint_type)
-        base_url = normalise_base_url(config.embedding_endpoint or vendor.base_url, default=vendor.base_url)
+        typed = config.embedding_endpoint or vendor.base_url
+        base_url = normalise_base_url(typed, default=vendor.base_url, version=vendor.version)
         return HostedEmbedder(
             self._transport, config, base_url=base_url, api_key=None, provider_name=vendor.name
         )

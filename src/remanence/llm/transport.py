@@ -62,14 +62,19 @@ class Endpoint:
         return f"{self.url.host}:{self.url.port}"
 
 
-def make_endpoint(url: str, *, provider: str, api_key: str | None) -> Endpoint:
+def make_endpoint(
+    url: str, *, provider: str, api_key: str | None, extra: Mapping[str, str] | None = None
+) -> Endpoint:
+    """The key goes as a bearer token, unless `extra` headers say how it goes instead."""
     headers = {
         "Content-Type": "application/json",
         "User-Agent": f"remanence/{__version__}",
         # Compressed streams are held back by the compressor, and tokens with them.
         "Accept-Encoding": "identity",
     }
-    if api_key:
+    if extra is not None:
+        headers |= extra
+    elif api_key:
         headers["Authorization"] = f"Bearer {api_key}"
     address = URL(url)
     return Endpoint(address, provider, headers, api_key, find_proxy(address))

@@ -1,4 +1,4 @@
-"""Vendors that speak OpenAI Chat Completions, as data: where they are, and how they differ.
+"""The vendors of models, as data: where they are, what they speak, and how they differ.
 
 Only what is documented by the vendor or was seen in its own error messages stands here.
 """
@@ -8,10 +8,13 @@ from typing import Literal
 
 from remanence.errors import BadArgument
 
+Format = Literal["chat", "responses", "anthropic", "gemini"]
+"""OpenAI Chat Completions, OpenAI Responses, Anthropic Messages, Google Gemini."""
+
 
 @dataclass(frozen=True, slots=True)
 class Quirks:
-    """How a vendor departs from what most servers of this format accept."""
+    """How a vendor departs from what most servers of Chat Completions accept."""
 
     limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     takes_names: bool = True
@@ -45,6 +48,10 @@ class Vendor:
     """`model_endpoint_type` on the wire where it is not the name."""
     aliases: tuple[str, ...] = ()
     quirks: Quirks = Quirks()
+    format: Format = "chat"
+    """`chat` where a model may also be spoken to over Responses (`adapters.py`)."""
+    version: str = ""
+    """What the path of every base URL ends in."""
 
     @property
     def model_endpoint_type(self) -> str:
@@ -63,6 +70,17 @@ VENDORS: tuple[Vendor, ...] = (
             takes_strict=True,
             has_openai_models=True,
         ),
+    ),
+    Vendor(
+        "anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", format="anthropic", version="v1"
+    ),
+    Vendor(
+        "google_ai",
+        "https://generativelanguage.googleapis.com/v1beta",
+        "GEMINI_API_KEY",
+        aliases=("gemini", "google"),
+        format="gemini",
+        version="v1beta",
     ),
     Vendor(
         "deepseek",

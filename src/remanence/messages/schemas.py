@@ -18,6 +18,7 @@ from remanence.core.message import (
     Part,
     ReasoningPart,
     RedactedReasoningPart,
+    SummarizedReasoningPart,
     TextPart,
     ToolCall,
     ToolReturn,
@@ -139,7 +140,9 @@ def _typed_part(part: Part) -> tuple[str, Body]:
             return "reasoning_message", fields
         case RedactedReasoningPart(data=data):
             return "hidden_reasoning_message", {"state": "redacted", "hidden_reasoning": data}
-        case OmittedReasoningPart():
+        case SummarizedReasoningPart(text=text) if text:
+            return "reasoning_message", {"source": "reasoner_model", "reasoning": text, "signature": None}
+        case OmittedReasoningPart() | SummarizedReasoningPart():
             return "hidden_reasoning_message", {"state": "omitted", "hidden_reasoning": None}
         case ImagePart():
             return "assistant_message", {"content": ""}

@@ -25,8 +25,8 @@ from remanence.llm.chat_encoding import (
     encode_messages,
     provider_call_id,
     style_of,
-    with_first_argument,
 )
+from remanence.llm.encoding import with_first_argument
 from remanence.llm.vendors import Quirks
 
 PLAIN = Quirks()
