@@ -90,6 +90,13 @@ TOOLS = {
     "agents.tools.approval-by-default": "A tool that asks for approval by default brings its rule at create and attach.",
     "agents.tools.attach": "Attach and detach are idempotent; null to the SDK, the agent to others.",
     "agents.tools.list": "Ten tools of an agent by default.",
+    "tools.create": "A tool is made from its source alone; a name that exists is changed in place, by POST and by PUT.",
+    "tools.delete": "Delete answers null and takes the tool from all holders.",
+    "tools.generate-schema": "The schema of a source, without a tool being made.",
+    "tools.languages": "TypeScript and JavaScript tools have their schema from types and comments, or as given.",
+    "tools.refused": "A source that cannot be a tool is a 400 that says why, and changes nothing.",
+    "tools.search": "Tools are found by the words of their names, descriptions and parameters.",
+    "tools.update": "A change is partial; a new source alone keeps the schema.",
     "tools.list": "Built-in tools are listed, filtered and counted.",
     "tools.retrieve": "A tool is read by its id.",
 }
@@ -307,10 +314,6 @@ UNSERVED = {
     "POST /v1/agents/{agent_id}/archival-memory": "archival memory",
     "GET /v1/agents/{agent_id}/archival-memory/search": "archival memory",
     "DELETE /v1/agents/{agent_id}/archival-memory/{memory_id}": "archival memory",
-    "POST /v1/tools/": "tools from source",
-    "PUT /v1/tools/": "tools from source",
-    "DELETE /v1/tools/{tool_id}": "tools from source",
-    "PATCH /v1/tools/{tool_id}": "tools from source",
 }
 """Operations of the first priority that no route serves yet, and what they come with."""
 

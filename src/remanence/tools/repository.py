@@ -134,6 +134,28 @@ def count_tools(connection: Connection, actor: Actor, where: ToolFilter) -> int:
     return connection.execute(statement).scalar_one()
 
 
+def update_tool(connection: Connection, actor: Actor, tool: Tool) -> Tool:
+    """Stores the tool as it now is, under its id. Raises AlreadyExists if another one has its name."""
+    taken = select(ToolRow.id).where(ToolRow.name == tool.name, ToolRow.id != tool.id, *_live(actor))
+    if connection.execute(taken).first() is not None:
+        raise AlreadyExists(f"There is another tool named {tool.name!r}; choose another name.")
+    connection.execute(
+        delete(ToolRow).where(
+            ToolRow.organization_id == actor.organization_id,
+            ToolRow.name == tool.name,
+            ToolRow.is_deleted.is_(True),
+        )
+    )
+    stored = tool.model_copy(update={"last_updated_by_id": actor.user_id})
+    connection.execute(update(ToolRow).where(ToolRow.id == tool.id, *_live(actor)).values(**_values(stored)))
+    _bump_holders(connection, [tool.id])
+    return stored
+
+
+def list_every_tool(connection: Connection, actor: Actor) -> list[Tool]:
+    return [_tool(row) for row in connection.execute(select(*_TOOL).where(*_live(actor)))]
+
+
 def delete_tool(connection: Connection, actor: Actor, tool_id: str) -> None:
     """Takes the tool from all its holders and out of sight; the row stays. Raises NotFound."""
     get_tool(connection, actor, tool_id)

@@ -1,12 +1,12 @@
 """Tools on the wire."""
 
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BeforeValidator
+from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
 
 from remanence.core.frozen import Frozen
 from remanence.core.tool import Requirement, Tool, ToolType
-from remanence.edge.fields import StoredText
+from remanence.edge.fields import StoredJson, StoredText
 
 BUILTIN_TYPES: frozenset[ToolType] = frozenset(
     kind for kind in get_args(ToolType) if kind.startswith("letta_")
@@ -40,6 +40,61 @@ class ToolFilter(Frozen, defer_build=False):
     exclude_tool_types: Types | None = None
     return_only_letta_tools: bool | None = None
     exclude_letta_tools: bool | None = None
+
+
+class PackageInput(BaseModel):
+    """Never more than a name and a version: an installer takes options and addresses in their place."""
+
+    name: Annotated[str, StringConstraints(pattern=r"^@?[A-Za-z0-9][A-Za-z0-9._/\[\],-]{0,200}$")]
+    version: (
+        Annotated[str, StringConstraints(pattern=r"^[\^~<>=!]{0,2} ?[A-Za-z0-9][A-Za-z0-9.+!*-]{0,60}$")]
+        | None
+    ) = None
+
+    def requirement(self) -> Requirement:
+        return Requirement(name=self.name, version=self.version)
+
+
+SourceType = Annotated[str, StringConstraints(max_length=40)]
+ReturnLimit = Annotated[int, Field(ge=1, le=1_000_000)]
+Source = Annotated[StoredText, StringConstraints(max_length=1_000_000)]
+
+
+class _ToolFields(BaseModel):
+    """What making and changing a tool have in common; what is null or absent stays as it is."""
+
+    description: StoredText | None = None
+    tags: list[StoredText] | None = None
+    source_type: SourceType | None = None
+    json_schema: StoredJson | None = None
+    args_json_schema: StoredJson | None = None
+    return_char_limit: ReturnLimit | None = None
+    pip_requirements: list[PackageInput] | None = None
+    npm_requirements: list[PackageInput] | None = None
+    default_requires_approval: bool | None = None
+    enable_parallel_execution: bool | None = None
+
+
+class ToolCreate(_ToolFields):
+    source_code: Source
+
+
+class ToolUpdate(_ToolFields):
+    source_code: Source | None = None
+    metadata_: StoredJson | None = None
+
+
+class ToolSearch(BaseModel):
+    query: StoredText | None = None
+    search_mode: Literal["vector", "fts", "hybrid"] = "hybrid"
+    tool_types: list[StoredText] | None = None
+    tags: list[StoredText] | None = None
+    limit: Annotated[int, Field(ge=1, le=100)] = 50
+
+
+class SourceInput(BaseModel):
+    code: Source
+    source_type: SourceType | None = "python"
 
 
 def tool_body(tool: Tool) -> dict[str, Any]:
