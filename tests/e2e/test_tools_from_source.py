@@ -97,7 +97,7 @@ def test_schemas_may_be_given_whole_or_for_the_arguments(tenant: Tenant) -> None
     assert (tool.name, tool.description, tool.json_schema) == ("add_numbers", "Adds.", ADD_SCHEMA)
     assert tool.pip_requirements is not None
     assert (tool.pip_requirements[0].name, tool.pip_requirements[0].version) == ("numpy", "2.1")
-    args = {
+    args: dict[str, object] = {
         "properties": {"n": {"type": "integer", "description": "N."}},
         "required": ["n"],
         "type": "object",
@@ -163,7 +163,7 @@ def test_typescript_has_its_schema_from_its_types(tenant: Tenant) -> None:
 def test_a_change_is_partial_and_a_new_source_alone_keeps_the_schema(tenant: Tenant) -> None:
     tool = tenant.sdk.tools.create(source_code=ROLL)
     changed = tenant.sdk.tools.update(tool.id, return_char_limit=1000, tags=["a", "b"], metadata={"k": 1})
-    assert (changed.return_char_limit, changed.tags, changed.metadata_) == (1000, ["a", "b"], {"k": 1})
+    assert (changed.return_char_limit, changed.tags, changed.metadata) == (1000, ["a", "b"], {"k": 1})
     assert changed.source_code == ROLL
     other = ROLL.replace("times: int = 1", "times: int")
     assert tenant.sdk.tools.update(tool.id, source_code=other).json_schema == ROLL_SCHEMA
