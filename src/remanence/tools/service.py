@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from remanence.core.actor import Actor
 from remanence.core.annotations import SchemaError
+from remanence.core.conform import as_object
 from remanence.core.ranking import bm25, positions, rarities
 from remanence.core.schema import check_name, parse_python, python_schema, schema_with_args
 from remanence.core.script_schema import script_schema
@@ -164,14 +165,15 @@ def _parsed(source: str) -> None:
 
 def _checked(schema: JsonObject) -> JsonObject:
     """A whole schema as it is kept. Raises BadArgument if it does not say what a call needs."""
-    name, parameters = schema.get("name"), schema.get("parameters") or {"type": "object", "properties": {}}
-    if not isinstance(name, str) or not isinstance(parameters, dict):
+    name = schema.get("name")
+    if not isinstance(name, str) or not isinstance(schema.get("parameters") or {}, dict):
         raise BadArgument('json_schema must look like {"name": "…", "description": "…", "parameters": {…}}.')
+    parameters = as_object(schema.get("parameters")) or {"type": "object", "properties": {}}
     try:
         check_name(name)
     except SchemaError as error:
         raise BadArgument(str(error)) from None
-    if not isinstance(parameters.get("properties", {}), dict):  # pyright: ignore[reportUnknownMemberType] - JSON
+    if not isinstance(parameters.get("properties", {}), dict):
         raise BadArgument("json_schema.parameters.properties must be an object.")
     return {**schema, "parameters": parameters}
 
