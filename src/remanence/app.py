@@ -140,7 +140,7 @@ class _House:
 
     async def close(self) -> None:
         await self._housekeeping.close()
-        await self._supervisor.stop()
+        await self._supervisor.stop(self._settings.drain_s)
         await self._background.close()
         await self._catalogue.close()
         if self._local is not None:

@@ -127,6 +127,11 @@ class Settings(BaseSettings):
         gt=0,
         description="After how many seconds a request nobody answered no longer stands in the way.",
     )
+    drain_s: float = Field(
+        default=25,
+        ge=0,
+        description="How long a server that is told to stop waits for what is under way.",
+    )
     default_model: str | None = Field(
         default=None,
         description="Handle (`provider/model`) for agents that name none.",

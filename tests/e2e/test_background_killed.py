@@ -29,7 +29,8 @@ class Servers:
         self._url = url
         self._folder = folder
         self._model = model
-        self.dying = ServerProcess(url, folder, model_url=model.base_url)
+        hasty = {"REMANENCE_DRAIN_S": "0"}
+        self.dying = ServerProcess(url, folder, model_url=model.base_url, settings=hasty)
         self._living: RunningServer | None = None
 
     async def both(self) -> tuple[ServerProcess, RunningServer]:
@@ -100,7 +101,7 @@ def check_the_stream_is_whole(stream: bytes) -> list[Frame]:
 
 
 @pytest.mark.promise("background.crash")
-@pytest.mark.parametrize("way", ["another process", "a restart"])
+@pytest.mark.parametrize("way", ["another process", "a restart", "an orderly stop"])
 async def test_killed_between_steps_the_run_is_carried_on(
     servers: Servers, model: ScriptedModel, way: str
 ) -> None:
@@ -116,7 +117,10 @@ async def test_killed_between_steps_the_run_is_carried_on(
     model.script(INSERT, says("Never heard").held(gate), says("Noted."))
     run_id = await begin(dying, agent, "I like tea")
     await gate.reached.wait()
-    dying.kill()
+    if way == "an orderly stop":
+        await asyncio.to_thread(dying.stop)
+    else:
+        dying.kill()
     gate.open()
     if living is dying:
         await asyncio.to_thread(dying.start)

@@ -20,8 +20,8 @@ from remanence.app import create_app
 from remanence.kit.logging import set_up_logging
 from remanence.settings import Settings
 
-# How long requests in flight may take to finish once we were told to stop.
-DRAIN_TIMEOUT_S = 30
+# How much longer than runs other requests in flight may take to finish once we were told to stop.
+_GRACE_S = 5
 # Longer than clients keep idle connections, so that it is they who close first and no request is lost.
 KEEP_ALIVE_S = 75
 
@@ -63,7 +63,7 @@ def _config(app: FastAPI | str, settings: Settings, is_reloading: bool = False) 
         reload=is_reloading,
         reload_dirs=[str(Path(remanence.__file__).parent)] if is_reloading else None,
         timeout_keep_alive=KEEP_ALIVE_S,
-        timeout_graceful_shutdown=DRAIN_TIMEOUT_S,
+        timeout_graceful_shutdown=round(settings.drain_s + _GRACE_S),
     )
 
 

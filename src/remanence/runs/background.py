@@ -8,7 +8,7 @@ from remanence.core.actor import Actor
 from remanence.core.message import Message
 from remanence.core.run import Run
 from remanence.db.database import Database
-from remanence.errors import BadArgument, Gone
+from remanence.errors import BadArgument, Gone, LeaseLost
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import RunId
 from remanence.messages.frames import Translator
@@ -53,6 +53,8 @@ class Background:
                 sent.run.id, sent.channel, translator, has_pings=request.include_pings, stored=stored
             )
             await self._callbacks.send(actor, sent.run.id)
+        except LeaseLost:
+            log.info("run %s goes on in another process", sent.run.id)
         except Exception:
             log.exception("the stream of run %s could not be recorded", sent.run.id)
 

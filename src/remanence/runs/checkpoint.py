@@ -15,6 +15,7 @@ from remanence.core.message import pending_request
 from remanence.core.run import Step
 from remanence.db.database import Database
 from remanence.errors import AppError, LeaseLost
+from remanence.kit.worker import this_worker
 from remanence.memory import repository as blocks
 from remanence.messages import repository as messages
 from remanence.runs import repository
@@ -138,6 +139,8 @@ class Checkpoint:
         """Ends the run without a reply. An input that was never answered is kept, but set aside."""
 
         def write(connection: Connection) -> None:
+            if not repository.is_in_hands_of(connection, run.run.id, this_worker()):
+                raise LeaseLost("Another process took this run over; it goes on there.")
             repository.insert_step(connection, step)
             if tape is not None and self._traces != "off":
                 repository.insert_trace(connection, step, tape)
@@ -152,6 +155,8 @@ class Checkpoint:
     def _close(
         self, connection: Connection, run: RunPlan, reason: StopReason, error: str | None, duration_ns: int
     ) -> None:
+        if not repository.is_in_hands_of(connection, run.run.id, this_worker()):
+            return  # it goes on elsewhere
         messages.mark_failed(connection, run.run.id)
         repository.finish_run(
             connection, run.run, reason, error=error, ttft_ns=None, duration_ns=duration_ns, tools_used=()

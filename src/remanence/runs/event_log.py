@@ -17,8 +17,10 @@ from remanence.core.actor import Actor
 from remanence.core.event import RunFinished, StepSaved
 from remanence.core.message import Message
 from remanence.db.database import Database
+from remanence.errors import LeaseLost
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import RunId
+from remanence.kit.worker import this_worker
 from remanence.messages.frames import DONE, Frame, Translator, finish_frames, ping_frame
 from remanence.runs import repository
 from remanence.runs.replay import how_it_ended
@@ -61,6 +63,7 @@ class EventLog:
         """Stores what a run says, until it has said its last.
 
         `stored` is what it had saved in another process; what of this was never told, comes first.
+        Raises LeaseLost once another process has the run: the rest of its stream is told there.
         """
         seq, untold = await self._db.read(_look_back, run_id, stored)
         first = [frame for event in untold for frame in translator.frames(event)]
@@ -69,6 +72,9 @@ class EventLog:
         )
         while True:
             events = await channel.next_batch()
+            for event in events:
+                if isinstance(event, RunFinished) and isinstance(event.error, LeaseLost):
+                    raise event.error
             frames = [frame for event in events for frame in translator.frames(event)]
             seq = await self._append(run_id, seq, frames)
             if any(isinstance(event, RunFinished) for event in events):
@@ -80,7 +86,15 @@ class EventLog:
         if frames:
             numbered = b"".join(frame.numbered(seq + n) for n, frame in enumerate(frames, 1))
             last = seq + len(frames)
-            await self._db.write(repository.append_events, run_id, seq + 1, last, numbered.decode(), CHANNEL)
+            await self._db.write(
+                repository.append_events,
+                run_id,
+                this_worker(),
+                first_seq=seq + 1,
+                last_seq=last,
+                frames=numbered.decode(),
+                channel=CHANNEL,
+            )
             self._wake(run_id)
         return seq + len(frames)
 

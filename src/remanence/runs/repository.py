@@ -39,7 +39,7 @@ from remanence.db.tables import (
     StepRow,
     ToolJournalRow,
 )
-from remanence.errors import AgentBusy, Conflict, NotFound
+from remanence.errors import AgentBusy, Conflict, LeaseLost, NotFound
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import AgentId, RunId, StepId
 from remanence.kit.json import JsonObject
@@ -156,6 +156,15 @@ _NOTE_RUN_ON_AGENT = (
         updated_at=AgentRow.updated_at,
     )
     .returning(AgentRow.state_version)
+)
+_APPEND_EVENTS = insert(RunEventsRow).from_select(
+    ["run_id", "first_seq", "last_seq", "frames"],
+    select(
+        RunRow.id,
+        bindparam("first", type_=RunEventsRow.first_seq.type),
+        bindparam("last", type_=RunEventsRow.last_seq.type),
+        bindparam("text", type_=RunEventsRow.frames.type),
+    ).where(RunRow.id == bindparam("run"), RunRow.worker == bindparam("by")),
 )
 _AGENT_VERSION = select(AgentRow.state_version).where(
     AgentRow.id == bindparam("agent"), AgentRow.is_deleted.is_(False)
@@ -311,6 +320,26 @@ def renew(connection: Connection, run_ids: Sequence[RunId]) -> None:
     until = utc_now() + timedelta(seconds=LEASE_S)
     connection.execute(update(LeaseRow).where(LeaseRow.holder.in_(run_ids)).values(expires_at=until))
     connection.execute(update(RunRow).where(RunRow.id.in_(run_ids)).values(alive_until=until))
+
+
+def let_go(connection: Connection, run_ids: Sequence[RunId]) -> None:
+    """Leaves those of these runs that are in the background to whoever finds them, from this moment on."""
+    left = select(RunRow.id).where(RunRow.id.in_(run_ids), RunRow.background.is_(True))
+    now = utc_now()
+    connection.execute(
+        update(LeaseRow)
+        .where(LeaseRow.holder.in_(left))
+        .values(expires_at=now, fence=LeaseRow.fence + 1)  # so that nothing more is saved from here
+    )
+    connection.execute(
+        update(RunRow)
+        .where(RunRow.id.in_(run_ids), RunRow.background.is_(True))
+        .values(worker=None, alive_until=now)
+    )
+
+
+def is_in_hands_of(connection: Connection, run_id: RunId, worker: str) -> bool:
+    return connection.scalar(select(RunRow.worker).where(RunRow.id == run_id)) == worker
 
 
 def list_cancelled(connection: Connection, run_ids: Sequence[RunId]) -> list[RunId]:
@@ -507,11 +536,22 @@ def count_steps(connection: Connection, run_id: RunId) -> int:
 
 
 def append_events(
-    connection: Connection, run_id: RunId, first_seq: int, last_seq: int, frames: str, channel: str
+    connection: Connection,
+    run_id: RunId,
+    worker: str,
+    *,
+    first_seq: int,
+    last_seq: int,
+    frames: str,
+    channel: str,
 ) -> None:
-    connection.execute(
-        insert(RunEventsRow).values(run_id=run_id, first_seq=first_seq, last_seq=last_seq, frames=frames)
+    """Raises LeaseLost when another process has the run by now: then the stream is its to write."""
+    written = connection.execute(
+        _APPEND_EVENTS,
+        {"run": run_id, "by": worker, "first": first_seq, "last": last_seq, "text": frames},
     )
+    if written.rowcount == 0:
+        raise LeaseLost("Another process has this run, and writes its stream.")
     notify(connection, channel, run_id)
 
 

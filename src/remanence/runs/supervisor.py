@@ -79,18 +79,21 @@ class Supervisor:
     def start(self) -> None:
         self._keeper = asyncio.create_task(self._keep())
 
-    async def stop(self, timeout_s: float = 25) -> None:
-        """Lets what is running come to its end; what takes too long is cancelled cleanly."""
+    async def stop(self, timeout_s: float) -> None:
+        """Lets what is running come to its end. What takes too long is cancelled cleanly; in the
+        background it is left to the next process, from its last step on."""
         if self._tasks:
-            _, late = await asyncio.wait(self._tasks, timeout=timeout_s)
-            for task in late:
-                task.cancel()
-            if late:
-                await asyncio.wait(late, timeout=5)
+            await asyncio.wait(self._tasks, timeout=timeout_s)
         if self._keeper is not None:
             self._keeper.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._keeper
+        late = [task for task in self._tasks if not task.done()]
+        if late:
+            await self._db.write(repository.let_go, list(self._runs))
+            for task in late:
+                task.cancel()
+            await asyncio.wait(late, timeout=5)
 
     async def launch(self, plan: RunPlan, attempt: Attempt, loop: Loop) -> tuple[Channel, asyncio.Task[None]]:
         """Returns once the input is on disk. Raises what keeps the run from being recorded."""
