@@ -32,7 +32,9 @@ from remanence.llm.local.embedding import LOCAL_EMBEDDING, find_weights
 from remanence.llm.registry import AdapterRegistry
 from remanence.llm.sources import ModelSource
 from remanence.llm.transport import Transport
+from remanence.memory import repository as blocks
 from remanence.memory.endpoints import router as block_routes
+from remanence.memory.history import router as revision_routes
 from remanence.messages.endpoints import router as message_routes
 from remanence.messages.images import ImageFetcher
 from remanence.runs import repository as runs
@@ -103,7 +105,13 @@ class _House:
         vault = self._vault = Vault.open(settings.dir)
         self._housekeeping = Housekeeping(
             db,
-            [runs.drop_old_events, partial(runs.drop_old_traces, days=settings.trace_days)],
+            [
+                runs.drop_old_events,
+                partial(runs.drop_old_traces, days=settings.trace_days),
+                partial(
+                    blocks.prune_revisions, count=settings.revisions_kept, days=settings.revisions_kept_days
+                ),
+            ],
         )
         self._events = EventLog(db)
         self._background = Background(db, self._events, Callbacks(db, vault.signing_key))
@@ -158,6 +166,7 @@ class _House:
             message_routes(self._db),
             conversation_routes(self._db, self._catalogue),
             block_routes(self._db),
+            revision_routes(self._db),
             tool_routes(self._db),
             model_routes(self._catalogue, guard=self.auth),
         ]

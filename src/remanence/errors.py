@@ -1,6 +1,6 @@
 """The exception tree.
 
-    AppError ── NotFound · Conflict (AgentBusy, AlreadyExists, ApprovalPending) · Invalid (BadArgument)
+    AppError ── NotFound · Conflict (AgentBusy, AlreadyExists, ApprovalPending, EditConflict) · Invalid (BadArgument)
              │  Forbidden · Unauthenticated · NotAllowed · Gone
              ├─ ProviderError (ProviderAuth, ProviderCredits, RateLimited, ContextOverflow, ProviderTimeout,
              │                 ProviderRefused, BadReply, EmptyReply, ModelUnavailable)
@@ -50,6 +50,14 @@ class ApprovalPending(Conflict):
     def __init__(self, message: str, pending_request_id: str) -> None:
         super().__init__(message)
         self.pending_request_id = pending_request_id
+
+
+class EditConflict(Conflict):
+    """What is to be changed was changed by somebody else, in the same place."""
+
+    def __init__(self, message: str, revision: int) -> None:
+        super().__init__(message)
+        self.revision = revision
 
 
 class Gone(AppError):

@@ -144,6 +144,16 @@ class Settings(BaseSettings):
         default="standard",
         description="Which embedded model is offered.",
     )
+    revisions_kept: int | None = Field(
+        default=1000,
+        ge=1,
+        description="How many of its newest writes are kept of each memory block.",
+    )
+    revisions_kept_days: int | None = Field(
+        default=None,
+        ge=1,
+        description="How long they are kept.",
+    )
     openai_api_key: SecretStr | None = Field(
         default=None,
         validation_alias=AliasChoices("REMANENCE_OPENAI_API_KEY", "OPENAI_API_KEY"),

@@ -274,6 +274,17 @@ LASTING = {
     "regressions.silent-stream": "A stream always shows what was said.",
 }
 
+REVISIONS = {
+    "conversations.isolated-deleted": "A copy deleted or renamed in its conversation does not show the original again.",
+    "revisions.conflict": "base_revision keeps what others wrote since, or is a 409 that names the newest revision.",
+    "revisions.find": "Writes are found by the run, the message or the agent that led to them.",
+    "revisions.list": "Each write to a block tells who made it, in which run and step, with which tool and why.",
+    "revisions.restore": "A block goes back to any revision, or one step at a time, a deleted one too.",
+    "revisions.retrieve": "A revision shows its difference to the one before it, or to any other.",
+    "revisions.two-writers": "Agents that write to one block at once keep both edits, or are told that they touch.",
+    "revisions.undo-run": "What a run wrote is taken back at once, and later writes stay.",
+}
+
 CLIENTS = {
     "clients.guide": "The calls of the guide work as they are printed, with curl and in Python.",
     "clients.notes": "An agent with its configurations in full corrects a name in its memory.",
@@ -296,6 +307,7 @@ PROMISES = (
     | RUNS
     | APPROVALS
     | LASTING
+    | REVISIONS
     | CLIENTS
 )
 
@@ -318,6 +330,13 @@ UNSERVED = {
 """Operations of the first priority that no route serves yet, and what they come with."""
 
 OWN = {
+    "GET /v1/blocks/{block_id}/revisions": "lists what was written to a block, by whom and why",
+    "GET /v1/blocks/{block_id}/revisions/{number}": "shows one write with its difference",
+    "GET /v1/revisions/": "finds what a run, a message or an agent wrote",
+    "POST /v1/blocks/{block_id}/revisions/{number}/restore": "takes a block back to a revision",
+    "POST /v1/blocks/{block_id}/revisions/{number}/undo": "takes one write back and keeps those after it",
+    "POST /v1/blocks/{block_id}/undo": "takes a block one step back",
+    "POST /v1/revisions/undo": "takes back what a run or a message led to",
     "POST /v1/agents/{agent_id}/repair": "mends a history that a provider refuses",
     "POST /v1/conversations/{conversation_id}/rewind": "takes a conversation back to an earlier message",
 }

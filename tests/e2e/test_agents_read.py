@@ -80,6 +80,7 @@ BLOCK_KEYS = [
     "created_by_id",
     "last_updated_by_id",
     "tags",
+    "revision",
 ]
 
 TOOL_KEYS = [

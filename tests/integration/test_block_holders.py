@@ -9,12 +9,15 @@ from tests.support.records import a_block, add_agent, delete_agent_softly, read_
 from remanence.core.actor import Actor
 from remanence.core.block import Block, BlockAdded, BlockDropped, DescriptionSet, LabelSet, ValueSet
 from remanence.core.page import Page
+from remanence.core.revision import Author
 from remanence.db.database import Database
 from remanence.db.tables import AgentRow, BlocksAgentsRow
-from remanence.errors import AlreadyExists, Invalid, NotFound
+from remanence.errors import AlreadyExists, NotFound
 from remanence.kit.ids import AgentId, new_agent_id, new_block_id
 from remanence.memory import repository
 from remanence.memory.schemas import BlockUpdate
+
+AN_AGENT = Author(kind="agent", id="agent-x")
 
 
 async def make(db: Database, actor: Actor, *labels: str) -> list[Block]:
@@ -232,7 +235,7 @@ async def test_an_agents_edits_are_saved_in_order_and_seen_by_all_holders(db: Da
         BlockAdded(block=new),
         ValueSet(block_id=new.id, value="watered"),
     ]
-    version = await db.write(repository.apply_edits, actor, agent_id, edits)
+    version = await db.write(repository.apply_edits, actor, agent_id, edits, AN_AGENT)
     found = await db.read(repository.list_agent_blocks, actor, agent_id)
     assert [(block.label, block.value) for block in found] == [
         ("human", "Una, likes tea"),
@@ -248,7 +251,7 @@ async def test_an_agents_edits_are_saved_in_order_and_seen_by_all_holders(db: Da
 async def test_no_edits_change_no_version(db: Database, actor: Actor) -> None:
     agent_id = await hold(db, actor)
     before = await db.read(read_version, agent_id)
-    assert await db.write(repository.apply_edits, actor, agent_id, []) is None
+    assert await db.write(repository.apply_edits, actor, agent_id, [], AN_AGENT) is None
     assert await db.read(read_version, agent_id) == before
 
 
@@ -256,7 +259,8 @@ async def test_an_edit_does_not_bring_a_deleted_block_back(db: Database, actor: 
     [block] = await make(db, actor, "human")
     agent_id = await hold(db, actor, block)
     await db.write(repository.delete_block, actor, block.id)
-    await db.write(repository.apply_edits, actor, agent_id, [ValueSet(block_id=block.id, value="late")])
+    late = [ValueSet(block_id=block.id, value="late")]
+    await db.write(repository.apply_edits, actor, agent_id, late, AN_AGENT)
     assert await labels_of(db, actor, agent_id) == []
 
 
@@ -271,15 +275,15 @@ async def test_edits_that_meet_a_namesake_are_refused_together(
         if is_rename
         else BlockAdded(block=a_block(actor, "persona"))
     )
-    with pytest.raises(AlreadyExists):
-        await db.write(
-            repository.apply_edits, actor, agent_id, [ValueSet(block_id=human.id, value="x"), clash]
-        )
+    edits = [ValueSet(block_id=human.id, value="x"), clash]
+    with pytest.raises(repository.EditRefused) as caught:
+        await db.write(repository.apply_edits, actor, agent_id, edits, AN_AGENT)
+    assert caught.value.edit == clash
     assert await db.read(repository.list_agent_blocks, actor, agent_id) == (human, persona)
 
 
 async def test_an_agent_cannot_make_a_block_that_breaks_the_rules(db: Database, actor: Actor) -> None:
     agent_id = await hold(db, actor)
     for block in (a_block(actor, ""), a_block(actor, "tiny", "xx", limit=1)):
-        with pytest.raises(Invalid):
-            await db.write(repository.apply_edits, actor, agent_id, [BlockAdded(block=block)])
+        with pytest.raises(repository.EditRefused):
+            await db.write(repository.apply_edits, actor, agent_id, [BlockAdded(block=block)], AN_AGENT)

@@ -66,6 +66,7 @@ async def test_a_created_block_has_the_keys_of_the_contract_in_their_order(http:
             ("created_by_id", "user-00000000-0000-4000-8000-000000000000"),
             ("last_updated_by_id", "user-00000000-0000-4000-8000-000000000000"),
             ("tags", ["t1"]),
+            ("revision", 1),
         ]
     )
     assert (await http.get(f"/v1/blocks/{block['id']}")).json() == block
@@ -81,9 +82,9 @@ async def test_a_label_is_enough_and_null_means_the_default(http: httpx.AsyncCli
 async def test_a_block_is_changed_by_the_keys_that_are_given(http: httpx.AsyncClient) -> None:
     block = await create(http, label="project", value="one", description="d")
     response = await http.patch(f"/v1/blocks/{block['id']}", json={"value": "two", "read_only": True})
-    assert response.json() == {**block, "value": "two", "read_only": True}
+    assert response.json() == {**block, "value": "two", "read_only": True, "revision": 2}
     again = await http.patch(f"/v1/blocks/{block['id']}", json={"value": "three"})
-    assert again.json() == {**block, "value": "three", "read_only": True}, (
+    assert again.json() == {**block, "value": "three", "read_only": True, "revision": 3}, (
         "the API may write what agents may not"
     )
 

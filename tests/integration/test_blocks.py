@@ -163,7 +163,7 @@ async def test_only_the_given_fields_change(db: Database, actor: Actor) -> None:
     changed = await db.write(
         repository.update_block, actor, before.id, BlockUpdate(value="new", metadata={"b": 2}, label=None)
     )
-    assert changed == before.model_copy(update={"value": "new", "metadata": {"b": 2}})
+    assert changed == before.model_copy(update={"value": "new", "metadata": {"b": 2}, "revision": 2})
     assert await db.read(repository.get_block, actor, before.id) == changed
 
 
@@ -172,7 +172,8 @@ async def test_null_empties_what_people_write_and_nothing_else(db: Database, act
     [before] = await add(db, a_block(actor, "human", "text", **fields))
     nothing = BlockUpdate.model_validate(dict.fromkeys(BlockUpdate.model_fields))
     changed = await db.write(repository.update_block, actor, before.id, nothing)
-    assert changed == before.model_copy(update={"description": None, "metadata": {}, "hidden": None})
+    emptied: dict[str, Any] = {"description": None, "metadata": {}, "hidden": None}
+    assert changed == before.model_copy(update=emptied | {"revision": 2})
 
 
 async def test_tags_are_replaced_as_a_whole(db: Database, actor: Actor) -> None:

@@ -70,14 +70,20 @@ def compile_for(
 def blocks_in(
     connection: Connection, actor: Actor, agent_id: str, conversation: Conversation | None
 ) -> tuple[Block, ...]:
-    """The agent's blocks; in a conversation, its own copies stand in for those of the same label."""
+    """The agent's blocks; in a conversation, its own copies stand in for what they were copied from."""
     held = blocks.list_agent_blocks(connection, actor, agent_id)
     if conversation is None or not conversation.isolated_block_ids:
         return held
-    copies = {
-        block.label: block for block in blocks.list_conversation_blocks(connection, actor, conversation.id)
-    }
-    return tuple(copies.get(block.label, block) for block in held)
+    own, hidden = blocks.list_stand_ins(connection, actor, conversation.id)
+    copies = {copy.copied_from: copy for copy in own if copy.copied_from is not None}
+    labels = {copy.label for copy in own}
+    seen = [copies.get(block.id, block) for block in held]
+    seen = [
+        block
+        for block in seen
+        if block.conversation_id or (block.id not in hidden and block.label not in labels)
+    ]
+    return (*seen, *(copy for copy in own if copy not in seen))
 
 
 def compile_text(

@@ -36,12 +36,23 @@ class Block(Frozen):
     preserve_on_migration: bool = False
     conversation_id: ConversationId | None = None
     """The one conversation that this is a copy for."""
+    copied_from: BlockId | None = None
+    """The agent's block that it stands in for there, even when it is deleted."""
+    revision: int = 1
+    """Counts its writes (`core/revision.py`); 0 for one that is older than this count."""
     created_at: datetime | None = None
     created_by_id: UserId | None = None
     last_updated_by_id: UserId | None = None
 
 
-class ValueSet(Frozen):
+class _Edit(Frozen):
+    """Every edit knows the call that made it, once it is made."""
+
+    tool: str | None = None
+    call_id: str | None = None
+
+
+class ValueSet(_Edit):
     """The block has a new value."""
 
     kind: Literal["value_set"] = "value_set"
@@ -49,27 +60,27 @@ class ValueSet(Frozen):
     value: str
 
 
-class BlockAdded(Frozen):
+class BlockAdded(_Edit):
     """A block the agent made for itself and holds from now on."""
 
     kind: Literal["block_added"] = "block_added"
     block: Block
 
 
-class BlockDropped(Frozen):
+class BlockDropped(_Edit):
     """The agent lets go of a block; the row stays for whoever else holds it."""
 
     kind: Literal["block_dropped"] = "block_dropped"
     block_id: BlockId
 
 
-class LabelSet(Frozen):
+class LabelSet(_Edit):
     kind: Literal["label_set"] = "label_set"
     block_id: BlockId
     label: str
 
 
-class DescriptionSet(Frozen):
+class DescriptionSet(_Edit):
     kind: Literal["description_set"] = "description_set"
     block_id: BlockId
     description: str

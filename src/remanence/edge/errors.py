@@ -20,6 +20,7 @@ from remanence.errors import (
     BadArgument,
     Conflict,
     ContextOverflow,
+    EditConflict,
     Forbidden,
     Gone,
     Invalid,
@@ -85,6 +86,8 @@ def error_body(error: AppError) -> dict[str, Any]:
             }
         case AgentBusy():
             body = {"detail": f"{error.code}: {error.message}", "run_id": error.run_id}
+        case EditConflict():
+            body = {"detail": f"{error.code}: {error.message}", "revision": error.revision}
         case _:
             body = {"detail": f"{error.code}: {error.message}"}
     return body | {"request_id": request_id.get()}
@@ -100,8 +103,8 @@ def install_error_handlers(app: FastAPI) -> None:
 async def _on_app_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, AppError)
     headers: dict[str, str] = {}
-    if isinstance(error, ApprovalPending):
-        headers["x-should-retry"] = "false"  # waiting does not clear it; a person must answer
+    if isinstance(error, ApprovalPending | EditConflict):
+        headers["x-should-retry"] = "false"  # waiting does not clear it; a person must decide
     if isinstance(error, RateLimited) and error.retry_after_s is not None:
         headers["retry-after"] = str(max(1, round(error.retry_after_s)))
     if isinstance(error, Unauthenticated):

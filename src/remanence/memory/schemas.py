@@ -7,7 +7,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from remanence.core.actor import Actor
 from remanence.core.block import Block
 from remanence.core.frozen import Frozen
+from remanence.core.revision import TRACKED, Revision
+from remanence.core.text_merge import render_diff
 from remanence.edge.fields import StoredJson, StoredText
+from remanence.errors import Invalid
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import id_pattern, new_block_id
 
@@ -67,11 +70,15 @@ class BlockUpdate(_BlockFields):
     """
 
     label: StoredText | None = None
+    base_revision: Annotated[int, Field(ge=0, le=_MAX_COUNT)] | None = None
+    """The revision that the client read: what others wrote since then is kept, or else it is a conflict."""
 
     def applied_to(self, block: Block) -> Block:
         emptied: dict[str, Any] = {"description": None, "metadata": {}, "hidden": None}
         changes = {name: empty for name, empty in emptied.items() if name in self.model_fields_set}
-        return block.model_copy(update=changes | self.given())
+        changes |= self.given()
+        changes.pop("base_revision", None)
+        return block.model_copy(update=changes)
 
 
 class BlockFilter(Frozen, defer_build=False):
@@ -117,4 +124,50 @@ def block_body(block: Block) -> dict[str, Any]:
         "created_by_id": block.created_by_id,
         "last_updated_by_id": block.last_updated_by_id,
         "tags": block.tags,
+        "revision": block.revision,
+    }
+
+
+class RevisionFilter(Frozen, defer_build=False):
+    """Which writes are meant: those of a run, of an agent, or of the run that a message was part of."""
+
+    run_id: str | None = Field(default=None, pattern=id_pattern("run"))
+    message_id: str | None = Field(default=None, pattern=id_pattern("message"))
+    agent_id: str | None = Field(default=None, pattern=id_pattern("agent"))
+
+    def check(self) -> None:
+        """Raises Invalid if it would mean everything."""
+        if not (self.run_id or self.message_id or self.agent_id):
+            raise Invalid("Say which writes are meant: give run_id, message_id or agent_id.")
+
+
+def revision_body(
+    revision: Revision, *, step_id: str | None = None, reason: str | None = None
+) -> dict[str, Any]:
+    author = revision.author
+    return {
+        "block_id": revision.subject_id,
+        "revision": revision.number,
+        "action": revision.action,
+        "restored_revision": revision.restored,
+        "created_at": revision.created_at,
+        "author": {"kind": author.kind, "id": author.id},
+        "run_id": author.run_id,
+        "step_id": step_id,
+        "message_id": author.message_id,
+        "tool_name": author.tool,
+        "reason": reason or author.tool,
+        "fields": revision.fields,
+        "chars": revision.chars,
+        "chars_added": revision.chars_added,
+    }
+
+
+def difference_body(before: Block, after: Block) -> dict[str, Any]:
+    """What changed, as people read it, and both sides for whoever compares them otherwise."""
+    changed = [name for name in ("value", *TRACKED) if getattr(before, name) != getattr(after, name)]
+    return {
+        "diff": render_diff(before.value, after.value),
+        "before": {name: getattr(before, name) for name in ("value", *changed)},
+        "after": {name: getattr(after, name) for name in ("value", *changed)},
     }

@@ -49,6 +49,8 @@ class Acted:
     """How far the calls of a step have come; filled as they are run."""
 
     blocks: tuple[Block, ...]
+    seen: tuple[Block, ...] | None = None
+    """What the model knew of the blocks, where somebody else has written to them since."""
     outcomes: list[Outcome] = field(default_factory=list[Outcome])
     edits: list[BlockEdit] = field(default_factory=list[BlockEdit])
     ran_ns: int | None = None
@@ -145,7 +147,7 @@ async def act(
     """
 
     async def execute(each: _Ready) -> ToolResult:
-        context = ToolContext(run.actor, state.agent, acted.blocks, state.conversation_id)
+        context = ToolContext(run.actor, state.agent, acted.blocks, state.conversation_id, acted.seen)
         return await doors.execute(each.tool, each.arguments, context)
 
     async def note_start(*starting: _Ready) -> None:
@@ -221,7 +223,10 @@ async def _put_down(
 def note_outcome(acted: Acted, each: ReadCall, result: ToolResult, *, was_allowed: bool) -> None:
     for edit in result.edits:
         acted.blocks = apply_edit(acted.blocks, edit)
-    acted.edits += result.edits
+        acted.edits.append(edit.model_copy(update={"tool": each.call.name, "call_id": each.call.id}))
+    if acted.seen is not None:
+        for edit in result.unmerged or result.edits:
+            acted.seen = apply_edit(acted.seen, edit)
     step_call = StepCall(
         each.call.name,
         succeeded=result.succeeded,

@@ -12,6 +12,7 @@ from remanence.core.history import is_well_formed
 from remanence.core.journal import Journal
 from remanence.core.llm import Tape
 from remanence.core.message import pending_request
+from remanence.core.revision import Author
 from remanence.core.run import Step
 from remanence.db.database import Database
 from remanence.errors import AppError, LeaseLost
@@ -23,6 +24,7 @@ from remanence.runs.plan import RunCancelled, RunPlan, StaleMemory, StepRecord
 from remanence.runs.traces import TraceMode
 from remanence.search.messages import message_documents
 from remanence.search.ports import SearchIndex
+from remanence.tools.executor import ToolResult
 
 
 class Checkpoint:
@@ -91,7 +93,7 @@ class Checkpoint:
         self._index.index(connection, message_documents(added, organization_id))
         agent_version: int | None = None
         if record.edits:
-            blocks.apply_edits(connection, run.actor, state.agent.id, record.edits)
+            self._save_edits(connection, run, state, record)
         if record.step is not None:
             # All but the commit itself, which nobody can write down before it is over.
             spent_ns = time.perf_counter_ns() - began_ns
@@ -125,6 +127,26 @@ class Checkpoint:
             repository.put_journal(connection, run.run.id, journal)
 
         await self._db.write(write)
+
+    def _save_edits(
+        self, connection: Connection, run: RunPlan, state: AgentState, record: StepRecord
+    ) -> None:
+        """Raises StaleMemory if an edit cannot be saved."""
+        calling = [message for message in record.messages if message.tool_calls]
+        calling = calling or [each.message for each in state.window[-1:]]  # an answer: it was asked before
+        author = Author(
+            kind="sleeptime" if "sleeptime" in state.agent.agent_type else "agent",
+            id=state.agent.id,
+            run_id=run.run.id,
+            message_id=calling[0].id if calling else None,
+        )
+        try:
+            blocks.apply_edits(
+                connection, run.actor, state.agent.id, record.edits, author, state.conversation_id
+            )
+        except blocks.EditRefused as refusal:
+            failed = ToolResult(f"Nothing was changed: {refusal.reason}", succeeded=False)
+            raise StaleMemory({refusal.edit.call_id or "": failed}) from None
 
     async def reload(self, run: RunPlan, state: AgentState) -> AgentState:
         """The state as it is now, for a run that holds the lease."""

@@ -1,6 +1,6 @@
 """What a run was asked to do, and the hands it works with."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,7 +92,14 @@ class RunCancelled(Exception):
 
 
 class StaleMemory(Exception):
-    """A memory block was changed by somebody else since the tools read it; nothing was saved."""
+    """A memory block was changed by somebody else since the tools read it; nothing was saved.
+
+    `refused` has the results of calls whose edits can never be saved, by the ids of the calls.
+    """
+
+    def __init__(self, refused: Mapping[str, ToolResult] | None = None) -> None:
+        super().__init__()
+        self.refused = refused or {}
 
 
 @dataclass(frozen=True, slots=True)

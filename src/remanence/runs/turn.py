@@ -195,8 +195,9 @@ class Turn:
         # A tool may have been taken from the agent while the request was open.
         runnable = tuple(call.name for call in request.tool_calls if call.name in tools or call.id in settled)
         plan = StepPlan(allowed=runnable, must_call=False)
+        seen = self.state.blocks
         while True:
-            acted = Acted(self.state.blocks)
+            acted = Acted(self.state.blocks, seen)
             try:
                 await act(self._run, self.state, plan, calls, self._doors, acted, settled, diary)
                 verdict = self._decide(acted, finish="tool_calls")
@@ -211,8 +212,8 @@ class Turn:
             )
             try:
                 await self._commit(None, (), messages, acted, verdict, strikes_journal=diary.is_written)
-            except StaleMemory:
-                settled |= acted.settled
+            except StaleMemory as stale:
+                settled |= {**acted.settled, **stale.refused}
                 self.state = await self._doors.reload(self._run, self.state)
                 continue
             assert request.step_id is not None
@@ -273,13 +274,14 @@ class Turn:
             journal if journal is not None and is_written else Journal(draft),
             is_written=is_written,
         )
+        seen = self.state.blocks
         while True:
-            acted = step.acted = Acted(self.state.blocks)
+            acted = step.acted = Acted(self.state.blocks, seen)
             await act(self._run, self.state, step.plan, step.calls, self._doors, acted, settled, step.diary)
             try:
                 return await self._save(step, acted, self._decide(acted, finish=step.reply.finish))
-            except StaleMemory:
-                settled = acted.settled
+            except StaleMemory as stale:
+                settled = {**acted.settled, **stale.refused}
                 self.state = await self._doors.reload(self._run, self.state)
 
     def _decide(self, acted: Acted, *, finish: FinishReason) -> Continue | Stop:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from remanence.core.actor import Actor
 from remanence.core.agent import Agent
@@ -35,6 +35,8 @@ class ToolContext:
     agent: Agent
     blocks: tuple[Block, ...]
     conversation_id: ConversationId | None
+    seen: tuple[Block, ...] | None = None
+    """The blocks as the model knew them, if others may have written to them since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class ToolResult:
     text: str
     succeeded: bool
     edits: Sequence[BlockEdit] = ()
+    unmerged: Sequence[BlockEdit] = ()
+    """The edits as the model meant them, where they had to be joined with somebody else's."""
     stdout: tuple[str, ...] | None = None
     stderr: tuple[str, ...] | None = None
     parts: tuple[ReturnPart, ...] | None = None
@@ -69,8 +73,10 @@ class ToolExecutor:
 
     async def _run(self, tool: Tool, args: JsonObject, context: ToolContext) -> ToolResult:
         if tool.edits_memory:
-            outcome = run_memory_tool(tool.name, args, context.blocks, context.agent.organization_id)
-            return ToolResult(outcome.text, succeeded=True, edits=outcome.edits)
+            outcome = run_memory_tool(
+                tool.name, args, context.blocks, context.agent.organization_id, seen=context.seen
+            )
+            return ToolResult(outcome.text, succeeded=True, edits=outcome.edits, unmerged=outcome.unmerged)
         if tool.name == SPEAKING_TOOL:
             return ToolResult(SENT, succeeded=True)
         if tool.name == "conversation_search":
@@ -84,10 +90,4 @@ def _cut(tool: Tool, result: ToolResult) -> ToolResult:
     if excess <= 0 or tool.name in _NEVER_CUT:
         return result
     note = f"\n[The rest, {excess} characters, was cut off.]"
-    return ToolResult(
-        result.text[: tool.return_char_limit] + note,
-        result.succeeded,
-        result.edits,
-        result.stdout,
-        result.stderr,
-    )
+    return replace(result, text=result.text[: tool.return_char_limit] + note, parts=None)

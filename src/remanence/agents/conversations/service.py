@@ -142,6 +142,7 @@ def _copy_blocks(
         raise BadArgument(f"Agent {agent_id} has no block labelled {', '.join(unknown)}.")
     mark = {"conversation_id": conversation.id, "created_at": utc_now()}
     copies = [
-        held[label].model_copy(update={"id": new_block_id(), **mark}) for label in dict.fromkeys(labels)
+        held[label].model_copy(update={"id": new_block_id(), "copied_from": held[label].id, **mark})
+        for label in dict.fromkeys(labels)
     ]
     return blocks.insert_blocks(connection, copies)

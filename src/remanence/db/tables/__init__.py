@@ -21,6 +21,7 @@ from remanence.db.tables.messages import (
     MessageRow,
     SharedMessageRow,
 )
+from remanence.db.tables.revisions import RevisionRow
 from remanence.db.tables.runs import (
     LeaseRow,
     ProviderTraceRow,
@@ -59,6 +60,7 @@ __all__ = [
     "OrganizationRow",
     "PassageTagRow",
     "ProviderTraceRow",
+    "RevisionRow",
     "RunEventsRow",
     "RunOtidRow",
     "RunRow",

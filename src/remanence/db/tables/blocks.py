@@ -45,6 +45,8 @@ class BlockRow(Identified, Owned, Audited, Projected, Templated, Base):
     )
     conversation_id: Mapped[str | None] = mapped_column(String)
     """The one conversation that this is a copy for."""
+    copied_from: Mapped[str | None] = mapped_column(String)
+    revision: Mapped[int] = mapped_column(Integer, default=1, server_default="0", nullable=False)
 
     agents: Mapped[list["AgentRow"]] = relationship(
         secondary="blocks_agents",

@@ -139,13 +139,14 @@ def link_blocks(connection: Connection, agent_id: str, blocks: Sequence[Block]) 
         raise _label_taken(agent_id, *sorted(labels)) from None
 
 
-def unlink_block(connection: Connection, agent_id: str, block_id: str) -> None:
-    """Whoever calls it sees to the agent's version."""
-    connection.execute(
+def unlink_block(connection: Connection, agent_id: str, block_id: str) -> bool:
+    """Whether the agent held it. Whoever calls it sees to the agent's version."""
+    done = connection.execute(
         delete(BlocksAgentsRow).where(
             BlocksAgentsRow.agent_id == agent_id, BlocksAgentsRow.block_id == block_id
         )
     )
+    return done.rowcount > 0
 
 
 def _held(actor: Actor, *conditions: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:

@@ -26,6 +26,8 @@ _PLAIN_FIELDS = (
     "project_id",
     "preserve_on_migration",
     "conversation_id",
+    "copied_from",
+    "revision",
     "created_by_id",
     "last_updated_by_id",
 )

@@ -2,12 +2,30 @@
 
 from collections.abc import Collection
 
-from sqlalchemy import Connection, or_, select, update
+from sqlalchemy import BindParameter, Connection, bindparam, or_, select, update
 
 from remanence.core.actor import Actor
 from remanence.db.tables import AgentRow, BlockRow, BlocksAgentsRow, ConversationRow
 from remanence.errors import NotFound
 from remanence.kit.ids import AgentId
+
+_CHANGED: BindParameter[list[str]] = bindparam("changed", expanding=True)
+_BUMP = (  # built once: to build a statement costs several times as much as to run it
+    update(AgentRow)
+    .where(
+        or_(
+            AgentRow.id.in_(select(BlocksAgentsRow.agent_id).where(BlocksAgentsRow.block_id.in_(_CHANGED))),
+            AgentRow.id.in_(
+                select(ConversationRow.agent_id)
+                .join(BlockRow, BlockRow.conversation_id == ConversationRow.id)
+                .where(BlockRow.id.in_(_CHANGED))
+            ),
+            AgentRow.id.in_(bindparam("agents", expanding=True)),
+        )
+    )
+    .values(state_version=AgentRow.state_version + 1, updated_at=AgentRow.updated_at)
+    .returning(AgentRow.id, AgentRow.state_version)
+)
 
 
 def bump_holders(
@@ -17,19 +35,8 @@ def bump_holders(
 
     Returns the new versions. What the agent itself is has not changed, so its `updated_at` stays.
     """
-    changed = list(block_ids)
-    holders = select(BlocksAgentsRow.agent_id).where(BlocksAgentsRow.block_id.in_(changed))
-    talkers = (
-        select(ConversationRow.agent_id)
-        .join(BlockRow, BlockRow.conversation_id == ConversationRow.id)
-        .where(BlockRow.id.in_(changed))
-    )
-    rows = connection.execute(
-        update(AgentRow)
-        .where(or_(AgentRow.id.in_(holders), AgentRow.id.in_(talkers), AgentRow.id.in_(list(agent_ids))))
-        .values(state_version=AgentRow.state_version + 1, updated_at=AgentRow.updated_at)
-        .returning(AgentRow.id, AgentRow.state_version)
-    )
+    values = {"changed": list(block_ids), "agents": list(agent_ids)}
+    rows = connection.execute(_BUMP, values)
     return {AgentId(row.id): row.state_version for row in rows}
 
 

@@ -3,7 +3,7 @@
 What fails says why and how to do it right: the model reads it and tries again.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
@@ -19,6 +19,7 @@ from remanence.core.block import (
 )
 from remanence.core.matching import explain_missing, find_lines, has_line_prefix, quote
 from remanence.core.patch import AddBlock, DeleteBlock, PatchError, UpdateBlock, apply_hunks, parse_patch
+from remanence.core.text_merge import Touching, merge_texts
 from remanence.kit.ids import OrgId, new_block_id
 from remanence.kit.json import JsonObject
 from remanence.tools.builtin.outcome import ToolFailure, ToolOutcome
@@ -29,12 +30,26 @@ _FOLDER = "/memories"
 
 
 def run_memory_tool(
-    name: str, args: JsonObject, blocks: tuple[Block, ...], organization_id: OrgId
+    name: str,
+    args: JsonObject,
+    blocks: tuple[Block, ...],
+    organization_id: OrgId,
+    *,
+    seen: tuple[Block, ...] | None = None,
 ) -> ToolOutcome:
-    """Run one of `MEMORY_TOOLS` on an agent's blocks. Raises ToolFailure."""
-    desk = _Desk(blocks, organization_id, canonical_arguments(name, args))
+    """Run one of `MEMORY_TOOLS` on an agent's blocks. Raises ToolFailure.
+
+    `seen` are the blocks as the model knew them: the call is about those, and what others have written
+    since then is kept, or else the call fails.
+    """
+    desk = _Desk(blocks if seen is None else seen, organization_id, canonical_arguments(name, args))
     text = _TOOLS[name](desk)
-    return ToolOutcome(text, tuple(desk.edits))
+    edits = tuple(desk.edits)
+    if seen is None or seen == blocks or not edits:
+        return ToolOutcome(text, edits)
+    merged = _rebased(edits, seen, _Desk(blocks, organization_id, {}))
+    values = [edit.value for edit in merged if isinstance(edit, ValueSet)]
+    return ToolOutcome(values[-1] if values else text, merged, edits)
 
 
 @dataclass(slots=True)
@@ -123,6 +138,41 @@ class _Desk:
             raise ToolFailure(f"A label has 1 to {_MAX_LABEL_CHARS} characters.")
         if any(char in "<>" or not char.isprintable() for char in label):
             raise ToolFailure("A label is a short name of letters, digits, _ and -, such as project_notes.")
+
+
+def _rebased(edits: Sequence[BlockEdit], seen: tuple[Block, ...], desk: _Desk) -> tuple[BlockEdit, ...]:
+    """Edits of the blocks as they were seen, on the blocks of this desk. Raises ToolFailure."""
+    for edit in edits:
+        match edit:
+            case BlockAdded(block=block):
+                desk.check_new_label(block.label)
+                desk.edit(edit)
+            case _:
+                was = next(block for block in seen if block.id == edit.block_id)
+                now = next((block for block in desk.blocks if block.id == edit.block_id), None)
+                if now is None or now.read_only:
+                    state = "no longer yours" if now is None else "read-only now"
+                    raise ToolFailure(f"Nothing was changed: {was.label} is {state}; somebody else did that.")
+                match edit:
+                    case ValueSet(value=value):
+                        desk.set_value(now, _merged(was, now, value))
+                    case LabelSet(label=label):
+                        desk.check_new_label(label)
+                        desk.edit(edit)
+                    case _:
+                        desk.edit(edit)
+        seen = apply_edit(seen, edit)
+    return tuple(desk.edits)
+
+
+def _merged(was: Block, now: Block, value: str) -> str:
+    try:
+        return merge_texts(was.value, now.value, value)
+    except Touching:
+        raise ToolFailure(
+            f"Nothing was changed: while you worked, somebody else changed the same lines of {now.label}. "
+            f"Make your edit again so that it fits what {now.label} says now:\n{now.value}"
+        ) from None
 
 
 def _append(desk: _Desk) -> str:

@@ -9,6 +9,8 @@ from remanence.core.block import BlockEdit
 class ToolOutcome:
     text: str
     edits: tuple[BlockEdit, ...] = ()
+    unmerged: tuple[BlockEdit, ...] = ()
+    """The edits as they were meant, where they had to be joined with somebody else's."""
 
 
 class ToolFailure(Exception):
