@@ -1,5 +1,6 @@
 """The composition root: builds each part once and puts them together. It alone knows every class."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -29,9 +30,11 @@ from remanence.llm.endpoints import router as model_routes
 from remanence.llm.hosted import HostedSource, Provider
 from remanence.llm.local.embedded import EmbeddedSource
 from remanence.llm.local.embedding import LOCAL_EMBEDDING, find_weights
+from remanence.llm.providers.endpoints import router as provider_routes
+from remanence.llm.providers.service import ProviderService
 from remanence.llm.registry import AdapterRegistry
-from remanence.llm.sources import ModelSource
 from remanence.llm.transport import Transport
+from remanence.llm.vendors import VENDORS
 from remanence.memory import repository as blocks
 from remanence.memory.endpoints import router as block_routes
 from remanence.memory.history import router as revision_routes
@@ -55,6 +58,8 @@ from remanence.tools import repository as tools
 from remanence.tools.endpoints import router as tool_routes
 from remanence.tools.executor import ToolExecutor
 from remanence.tools.recall import ConversationSearch
+
+_LOOKED_FOR = ("ollama", "lmstudio_openai", "llamacpp")
 
 if TYPE_CHECKING:
     from remanence.llm.local.source import LocalModels
@@ -92,17 +97,17 @@ class _House:
         self._transport = Transport()
         adapters = Adapters(self._transport)
         self._local = _local_models(settings)
-        hosted = _hosted_sources(settings, self._transport, adapters)
-        self._sources = [*hosted, EmbeddedSource(self._local)]
-        self._catalogue = Catalogue(self._sources)
-        self._default_model = settings.default_model
-        if self._default_model is None and not hosted and self._local is not None:
-            self._default_model = self._local.default_handle
+        vault = self._vault = Vault.open(settings.dir)
+        self._hosted = _hosted_sources(settings, self._transport, adapters)
+        self._found = _found_sources(settings, self._transport, adapters)
+        sources = [*self._hosted, *self._found, EmbeddedSource(self._local)]
+        self._providers = ProviderService(db, vault, self._transport, adapters)
+        self._catalogue = Catalogue(sources, self._providers)
+        self._looking: asyncio.Task[None] | None = None
         index = open_index(db)
         states = StateStore(db)
         checkpoint = Checkpoint(db, states, index, traces=settings.traces)
         self._supervisor = Supervisor(db, checkpoint)
-        vault = self._vault = Vault.open(settings.dir)
         self._housekeeping = Housekeeping(
             db,
             [
@@ -126,7 +131,7 @@ class _House:
             db,
             states,
             self._catalogue,
-            AdapterRegistry(self._sources, adapters),
+            AdapterRegistry(sources, adapters, self._providers),
             ToolExecutor(ConversationSearch(db, index)),
             checkpoint,
             self._supervisor,
@@ -143,13 +148,14 @@ class _House:
         self._supervisor.start()
         self._housekeeping.start()
         self._catalogue.start()
-        if self._local is not None and self._default_model == self._local.default_handle:
-            self._local.start()
+        self._looking = asyncio.create_task(self._prepare_local())
 
     async def close(self) -> None:
         await self._housekeeping.close()
         await self._supervisor.stop(self._settings.drain_s)
         await self._background.close()
+        if self._looking is not None:
+            self._looking.cancel()
         await self._catalogue.close()
         if self._local is not None:
             await self._local.close()
@@ -168,15 +174,30 @@ class _House:
             block_routes(self._db),
             revision_routes(self._db),
             tool_routes(self._db),
-            model_routes(self._catalogue, guard=self.auth),
+            model_routes(self._catalogue),
+            provider_routes(self._db, self._providers),
         ]
 
     def banner(self) -> list[tuple[str, str]]:
         return [
             ("Database", self._db.description),
-            ("Model", self._default_model or "none by default; name one per agent"),
+            ("Model", self._default_model() or "none by default; name one per agent"),
             ("Auth", "password" if self.auth.is_on else "off"),
         ]
+
+    def _default_model(self) -> str | None:
+        """The one that is set; else what runs on this machine, if no provider is set."""
+        if self._settings.default_model is not None or self._hosted:
+            return self._settings.default_model
+        found = next((model.handle for source in self._found for model in source.models()), None)
+        return found or (self._local.default_handle if self._local is not None else None)
+
+    async def _prepare_local(self) -> None:
+        """The embedded model's weights are large: they are fetched only where nothing else is at hand."""
+        if self._found:
+            await self._catalogue.list_models()  # waits a moment for those who are there
+        if self._local is not None and self._default_model() == self._local.default_handle:
+            self._local.start()
 
     async def _carry_on(self, found: OpenRun) -> None:
         revived = await self._runs.carry_on(found)
@@ -212,18 +233,33 @@ def _default_embedding(settings: Settings) -> str | None:
     return None if handle.lower() in ("off", "none") or is_missing else handle
 
 
-def _hosted_sources(settings: Settings, transport: Transport, adapters: Adapters) -> list[ModelSource]:
+def _hosted_sources(settings: Settings, transport: Transport, adapters: Adapters) -> list[HostedSource]:
     """The providers that the settings give a key or an address for, in the order they are listed."""
-    given = (
-        ("openai", settings.openai_api_key, settings.openai_base_url),
-        ("deepseek", settings.deepseek_api_key, settings.deepseek_base_url),
-    )
     return [
         HostedSource(
-            Provider(name, name, base_url, key.get_secret_value() if key else None), transport, adapters
+            Provider(
+                vendor.name,
+                vendor.name,
+                access.base_url,
+                access.api_key.get_secret_value() if access.api_key else None,
+            ),
+            transport,
+            adapters,
         )
-        for name, key, base_url in given
-        if key or base_url
+        for vendor in VENDORS
+        if (access := settings.providers.get(vendor.name)) is not None
+        and (access.base_url or vendor.base_url)
+    ]
+
+
+def _found_sources(settings: Settings, transport: Transport, adapters: Adapters) -> list[HostedSource]:
+    """Servers of models that may run on this machine, at their usual addresses."""
+    if not settings.find_local_models:
+        return []
+    return [
+        HostedSource(Provider(vendor.name, vendor.name, is_found=True), transport, adapters)
+        for vendor in VENDORS
+        if vendor.name in _LOOKED_FOR and vendor.name not in settings.providers
     ]
 
 

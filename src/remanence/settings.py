@@ -5,13 +5,27 @@ The predecessor's names and the providers' own are accepted beside it, so that p
 changing the command and not their environment.
 """
 
+import os
+import re
 import secrets
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationInfo, field_validator
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from remanence.llm.vendors import find_vendor, read_variables
 
 DATABASE_FILE = "remanence.sqlite3"
 
@@ -59,6 +73,27 @@ def _asyncpg_url(rest: str) -> str:
 
 def _lower(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
+
+
+class ProviderAccess(BaseModel):
+    """What it takes to reach a provider of models; either of the first two turns it on."""
+
+    model_config = ConfigDict(frozen=True)
+
+    api_key: SecretStr | None = None
+    base_url: str | None = None
+    api_version: str | None = None
+
+
+class _ProviderVariables(PydanticBaseSettingsSource):
+    """The variables of every vendor, as its own tools name them."""
+
+    def get_field_value(self, field: object, field_name: str) -> tuple[Any, str, bool]:
+        return None, field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        found = read_variables(os.environ)
+        return {"providers": found} if found else {}
 
 
 class Settings(BaseSettings):
@@ -154,26 +189,29 @@ class Settings(BaseSettings):
         ge=1,
         description="How long they are kept.",
     )
-    openai_api_key: SecretStr | None = Field(
-        default=None,
-        validation_alias=AliasChoices("REMANENCE_OPENAI_API_KEY", "OPENAI_API_KEY"),
-        description="Turns the provider `openai` on.",
+    find_local_models: bool = Field(
+        default=True,
+        description="Look for Ollama, LM Studio and llama.cpp on this machine when no provider is set.",
     )
-    openai_base_url: str | None = Field(
-        default=None,
-        validation_alias=AliasChoices("REMANENCE_OPENAI_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE"),
-        description="Another server that speaks the same API.",
+    providers: dict[str, ProviderAccess] = Field(
+        default_factory=dict[str, ProviderAccess],
+        description="Providers of models by type; each has variables of its own (docs/guide/models.md).",
     )
-    deepseek_api_key: SecretStr | None = Field(
-        default=None,
-        validation_alias=AliasChoices("REMANENCE_DEEPSEEK_API_KEY", "DEEPSEEK_API_KEY"),
-        description="Turns the provider `deepseek` on.",
-    )
-    deepseek_base_url: str | None = Field(
-        default=None,
-        validation_alias=AliasChoices("REMANENCE_DEEPSEEK_BASE_URL", "DEEPSEEK_BASE_URL"),
-        description="Another server that speaks the same API.",
-    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gather_providers(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """`openai_api_key=…` is short for the provider's entry."""
+        given: dict[str, Any] = values.get("providers") or {}
+        gathered: dict[str, dict[str, Any]] = {name: dict(access) for name, access in given.items()}
+        rest: dict[str, Any] = {}
+        for key, value in values.items():
+            short = re.fullmatch(r"(\w+)_(api_key|base_url|api_version)", key)
+            if short is not None and find_vendor(short[1]) is not None:
+                gathered.setdefault(short[1], {})[short[2]] = value
+            else:
+                rest[key] = value
+        return rest | {"providers": gathered}
 
     @field_validator("dir")
     @classmethod
@@ -196,6 +234,17 @@ class Settings(BaseSettings):
             return SecretStr(secrets.token_urlsafe(18))
         return value
 
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, _ProviderVariables(settings_cls)
+
     @property
     def password_was_made(self) -> bool:
         """Nobody knows the password yet, so it has to be shown."""
@@ -204,6 +253,8 @@ class Settings(BaseSettings):
 
 class FixedSettings(Settings):
     """Settings that ignore the environment, for tests and for programs that embed the server."""
+
+    find_local_models: bool = False
 
     @classmethod
     def settings_customise_sources(

@@ -4,12 +4,14 @@ from collections.abc import AsyncIterator
 
 import httpx
 import pytest
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from tests.support.requests import config, request
 from tests.support.scripted_model import ScriptedModel, says
 
+from remanence.core.actor import Actor
 from remanence.core.llm import LLMConfig
 from remanence.errors import BadArgument, NotFound
+from remanence.kit.ids import DEFAULT_ORG_ID, DEFAULT_USER_ID
 from remanence.llm.adapters import Adapters
 from remanence.llm.catalogue import Catalogue
 from remanence.llm.endpoints import router
@@ -167,9 +169,14 @@ async def test_an_unknown_endpoint_type_is_refused_with_those_that_work(house: H
         house.registry.adapter_for(config(model_endpoint_type="koboldcpp"))
 
 
+async def _nobody_in_particular(_: Request) -> Actor:
+    return Actor(user_id=DEFAULT_USER_ID, organization_id=DEFAULT_ORG_ID)
+
+
 async def test_models_are_listed_over_rest(model: ScriptedModel, house: House) -> None:
     model.models = [{"id": "gpt-4"}, {"id": "text-embedding-3-large"}]
     app = FastAPI()
+    app.state.auth = _nobody_in_particular
     app.include_router(router(house.catalogue))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
         everything = (await client.get("/v1/models/")).json()

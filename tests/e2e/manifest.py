@@ -291,6 +291,14 @@ CLIENTS = {
     "clients.npm": "The npm client lives through the life of an agent.",
 }
 
+PROVIDERS = {
+    "providers.check": "A key can be tried before it is kept, and later: 200, or the provider's refusal as 401.",
+    "providers.crud": "Providers of one's own are made, listed, changed and deleted; a name is taken once.",
+    "providers.errors": "An unknown type, a bad name or address is refused and nothing is left behind.",
+    "providers.models": "Their models are listed as byok and can be talked to, by their organisation alone.",
+    "providers.secret": "Keys are encrypted at rest and never returned.",
+}
+
 PROMISES = (
     AGENTS_CREATE
     | AGENTS_READ
@@ -309,6 +317,7 @@ PROMISES = (
     | LASTING
     | REVISIONS
     | CLIENTS
+    | PROVIDERS
 )
 
 GAPS = {

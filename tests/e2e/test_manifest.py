@@ -18,6 +18,7 @@ AREAS = {
     "blocks",
     "tools",
     "models",
+    "providers",
     "tags",
     "runs",
     "steps",

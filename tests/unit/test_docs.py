@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from remanence.llm.vendors import VENDORS, Vendor
 from remanence.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -42,3 +43,9 @@ def test_the_guide_names_no_setting_that_is_gone() -> None:
 def test_links_between_pages_lead_somewhere(page: str) -> None:
     links = re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / page).read_text())
     assert [link for link in links if not (ROOT / page).parent.joinpath(link).exists()] == []
+
+
+@pytest.mark.parametrize("vendor", VENDORS, ids=lambda vendor: vendor.name)
+def test_each_vendor_is_in_the_guide_with_its_variables(vendor: Vendor) -> None:
+    page = (ROOT / "docs" / "guide" / "models.md").read_text()
+    assert all(f"`{name}`" in page for name in (f"{vendor.name}/…", *vendor.variables))

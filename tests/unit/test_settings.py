@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from remanence.settings import FixedSettings, Settings, normalise_database_url
+from remanence.settings import FixedSettings, ProviderAccess, Settings, normalise_database_url
 
 PG = "postgresql+asyncpg://ann:p%40ss@db:5432/memory"
 
@@ -95,9 +95,10 @@ def test_the_predecessors_environment_is_understood(monkeypatch: pytest.MonkeyPa
     assert settings.database_url == PG
     assert settings.password is not None
     assert settings.password.get_secret_value() == "sesame"
-    assert settings.openai_api_key is not None
-    assert settings.openai_api_key.get_secret_value() == "sk-test"
-    assert settings.deepseek_api_key is not None
+    assert settings.providers == {
+        "openai": ProviderAccess(api_key=SecretStr("sk-test")),
+        "deepseek": ProviderAccess(api_key=SecretStr("sk-deep")),
+    }
 
 
 def test_our_own_name_wins_over_the_predecessors(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +126,7 @@ def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("OPENAI_API_KEY", "")
     monkeypatch.setenv("REMANENCE_PASSWORD", "")
     settings = Settings()
-    assert settings.openai_api_key is None
+    assert settings.providers == {}
     assert settings.password is None
 
 
@@ -152,7 +153,24 @@ def test_log_settings_may_be_written_in_capitals(monkeypatch: pytest.MonkeyPatch
 
 def test_fixed_settings_ignore_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    assert FixedSettings().openai_api_key is None
+    assert FixedSettings().providers == {}
+
+
+def test_each_vendors_variables_turn_it_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "theirs")
+    monkeypatch.setenv("REMANENCE_ANTHROPIC_API_KEY", "ours")
+    monkeypatch.setenv("OLLAMA_BASE_URL", "localhost:11434")
+    monkeypatch.setenv("HF_TOKEN", "hf")
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://me.openai.azure.com")
+    monkeypatch.setenv("AZURE_API_KEY", "az")
+    settings = Settings(groq_api_key="given")  # pyright: ignore[reportCallIssue] - a short form
+    assert settings.providers == {
+        "anthropic": ProviderAccess(api_key=SecretStr("ours")),
+        "azure": ProviderAccess(api_key=SecretStr("az"), base_url="https://me.openai.azure.com"),
+        "hugging-face": ProviderAccess(api_key=SecretStr("hf")),
+        "ollama": ProviderAccess(base_url="localhost:11434"),
+        "groq": ProviderAccess(api_key=SecretStr("given")),
+    }
 
 
 def test_a_bad_value_is_refused() -> None:

@@ -1,6 +1,6 @@
 """Rules of an agent's life: what it is made of at birth, and what changes mean."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sqlalchemy import Connection
@@ -62,7 +62,7 @@ class AgentService:
         catalogue: Catalogue,
         vault: Vault,
         *,
-        default_model: str | None,
+        default_model: Callable[[], str | None],
         default_embedding: str | None,
     ) -> None:
         self._db = db
@@ -81,8 +81,8 @@ class AgentService:
         name = body.name if body.name is not None else new_agent_name()
         check_agent_name(name)
         check_timezone(body.timezone)
-        config = await self._llm_config(body, profile)
-        embedding = await self._embedding_config(body)
+        config = await self._llm_config(actor, body, profile)
+        embedding = await self._embedding_config(actor, body)
         limits = file_limits(config.context_window)
         now = utc_now()
         agent = Agent(
@@ -182,11 +182,11 @@ class AgentService:
             )
             if (value := getattr(body, field)) is not None
         }
-        config = await self._updated_config(agent.llm_config, body)
+        config = await self._updated_config(actor, agent.llm_config, body)
         if config != agent.llm_config:
             changes["llm_config"] = config
         if body.embedding is not None or body.embedding_config is not None:
-            changes["embedding_config"] = await self._embedding_config(body)
+            changes["embedding_config"] = await self._embedding_config(actor, body)
         if body.compaction_settings is not None:
             changes["compaction_settings"] = _merged(
                 agent.compaction_settings, body.compaction_settings, config
@@ -342,16 +342,16 @@ class AgentService:
                     relations[agent_id] = relations[agent_id].model_copy(update=changes)
         return [(agent, relations[agent.id], ids[agent.id]) for agent in found]
 
-    async def _llm_config(self, body: AgentCreate, profile: Profile) -> LLMConfig:
+    async def _llm_config(self, actor: Actor, body: AgentCreate, profile: Profile) -> LLMConfig:
         if body.llm_config is not None:
             config = body.llm_config
         else:
-            handle = body.model or self._default_model
+            handle = body.model or self._default_model()
             if handle is None:
                 raise BadArgument(
                     "No model was given and the server has no default: set `model` to a handle."
                 )
-            config = await self._catalogue.resolve_llm(handle)
+            config = await self._catalogue.resolve_llm(handle, actor.organization_id)
             config = config.model_copy(
                 update={"put_inner_thoughts_in_kwargs": profile.inner_thoughts_in_arguments}
             )
@@ -362,21 +362,23 @@ class AgentService:
             changes["enable_reasoner"] = body.enable_reasoner
         return _adjusted(config, body, changes)
 
-    async def _updated_config(self, config: LLMConfig, body: AgentUpdate) -> LLMConfig:
+    async def _updated_config(self, actor: Actor, config: LLMConfig, body: AgentUpdate) -> LLMConfig:
         if body.llm_config is not None:
             config = body.llm_config
         elif body.model is not None and body.model != config.handle:
-            fresh = await self._catalogue.resolve_llm(body.model)
+            fresh = await self._catalogue.resolve_llm(body.model, actor.organization_id)
             config = fresh.model_copy(
                 update={"put_inner_thoughts_in_kwargs": config.put_inner_thoughts_in_kwargs}
             )
         return _adjusted(config, body, {})
 
-    async def _embedding_config(self, body: AgentCreate | AgentUpdate) -> EmbeddingConfig | None:
+    async def _embedding_config(
+        self, actor: Actor, body: AgentCreate | AgentUpdate
+    ) -> EmbeddingConfig | None:
         if body.embedding_config is not None:
             return body.embedding_config
         handle = body.embedding or self._default_embedding
-        return await self._catalogue.resolve_embedding(handle) if handle else None
+        return await self._catalogue.resolve_embedding(handle, actor.organization_id) if handle else None
 
 
 def check_timezone(name: str | None) -> None:

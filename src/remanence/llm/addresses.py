@@ -34,7 +34,7 @@ def normalise_base_url(typed: str, *, default: str = "", version: str = "") -> s
     if known is not None and url.host == known.host and _is_start(path, known.raw_path):
         path = known.raw_path
     if version and not _ENDS_IN_VERSION.search(path):
-        path = f"{path}/{version}"
+        path = f"{path.removesuffix('/' + version.partition('/')[0])}/{version}"
     return str(url.with_path(path or "/v1", encoded=True).with_query(None).with_fragment(None))
 
 

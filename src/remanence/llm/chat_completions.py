@@ -28,8 +28,11 @@ class ChatCompletions:
         self._transport = transport
         self._quirks = vendor.quirks
         self._provider = provider_name or vendor.name
+        headers = None
+        if vendor.key_header is not None:
+            headers = {vendor.key_header: api_key} if api_key else {}
         self._endpoint = make_endpoint(
-            f"{base_url}/chat/completions", provider=self._provider, api_key=api_key
+            f"{base_url}/chat/completions", provider=self._provider, api_key=api_key, extra=headers
         )
         # An extension that servers which merely speak the format may refuse.
         self._takes_cache_key = self._endpoint.url.host == "api.openai.com"

@@ -5,22 +5,24 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
+from remanence.accounts.auth import ActingUser
 from remanence.edge.responses import JsonBytes
-from remanence.edge.routes import Guard, make_routes
+from remanence.edge.routes import make_routes
 from remanence.llm.catalogue import Catalogue
 from remanence.llm.schemas import embedding_model_out, model_out
 
 
-def router(catalogue: Catalogue, *, guard: Guard | None = None) -> APIRouter:
-    routes = make_routes("models", under="/models", guard=guard)
+def router(catalogue: Catalogue) -> APIRouter:
+    routes = make_routes("models", under="/models")
 
     @routes.get("/", operation_id="list_models")
     async def list_models(
+        actor: ActingUser,
         provider_category: Annotated[list[Literal["base", "byok"]] | None, Query()] = None,
         provider_name: str | None = None,
         provider_type: str | None = None,
     ) -> Response:
-        models = await catalogue.list_models()
+        models = await catalogue.list_models(actor.organization_id)
         return JsonBytes(
             [
                 model_out(model)
@@ -32,7 +34,8 @@ def router(catalogue: Catalogue, *, guard: Guard | None = None) -> APIRouter:
         )
 
     @routes.get("/embedding", operation_id="list_embedding_models")
-    async def list_embedding_models() -> Response:
-        return JsonBytes([embedding_model_out(model) for model in await catalogue.list_embeddings()])
+    async def list_embedding_models(actor: ActingUser) -> Response:
+        models = await catalogue.list_embeddings(actor.organization_id)
+        return JsonBytes([embedding_model_out(model) for model in models])
 
     return routes

@@ -6,19 +6,22 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from remanence.core.llm import EmbeddingConfig, LLMConfig
-from remanence.errors import ProviderError
+from remanence.errors import BadArgument, ProviderError
+from remanence.llm import claude_models, gemini_options
 from remanence.llm.adapters import Adapters, format_of
 from remanence.llm.addresses import is_same_origin, normalise_base_url
 from remanence.llm.embedding import HostedEmbedder
 from remanence.llm.known_models import known_models
-from remanence.llm.model_lists import ListedModel, is_language_model, read_model_list
+from remanence.llm.listing import Lister
+from remanence.llm.model_lists import ListedModel, is_language_model
 from remanence.llm.openai_models import is_reasoning_model
 from remanence.llm.ports import Embedder, ModelAdapter
+from remanence.llm.prices import load_windows
 from remanence.llm.sources import DEFAULT_CONTEXT_WINDOW, EmbeddingInfo, ModelInfo
-from remanence.llm.transport import Transport, make_endpoint
-from remanence.llm.vendors import find_vendor, get_vendor
+from remanence.llm.transport import Transport
+from remanence.llm.vendors import Vendor, find_vendor, get_vendor
 
-_LIST_TIMEOUT_S = 10
+_REASONING_BUDGET = 1_024
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +36,8 @@ class Provider:
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     category: Literal["base", "byok"] = "base"
+    is_found: bool = False
+    """Nobody set it: it may be there or not."""
 
 
 class HostedSource:
@@ -43,22 +48,38 @@ class HostedSource:
         self._transport = transport
         self._adapters = adapters
         self._vendor = get_vendor(provider.vendor)
-        self._base_url = self._normalise(provider.base_url or self._vendor.base_url)
+        typed = provider.base_url or self._vendor.base_url
+        if not typed:
+            raise BadArgument(f"{self._vendor.name} has no address of its own: give a base URL.")
+        self._base_url = self._normalise(typed)
         self._is_own_host = self._base_url == self._vendor.base_url
         self._known = known_models(self._vendor.name)
-        self._listed: dict[str, ListedModel] | None = None
+        self._windows: dict[str, int] = {}
+        """Of models whose list does not tell them."""
+        self._listed: dict[str, ListedModel] | None = {} if provider.is_found else None
 
     @property
     def name(self) -> str:
         return self._provider.name
+
+    @property
+    def vendor(self) -> Vendor:
+        return self._vendor
+
+    @property
+    def base_url(self) -> str:
+        return self._base_url
 
     def models(self) -> Sequence[ModelInfo]:
         """The provider's own list; the shipped table as long as there is none."""
         if self._listed is None:
             return [self._info(ListedModel(name)) for name in self._known.models]
         is_openai = self._vendor.name == "openai" and self._is_own_host
-        names = sorted(name for name in self._listed if is_language_model(name, is_openai=is_openai))
-        return [self._info(self._listed[name]) for name in names]
+        return [
+            self._info(model)
+            for name, model in sorted(self._listed.items())
+            if not model.is_embedding and is_language_model(name, is_openai=is_openai)
+        ]
 
     def embeddings(self) -> Sequence[EmbeddingInfo]:
         """Those of known dimensions, since lists do not tell them."""
@@ -75,17 +96,27 @@ class HostedSource:
         return self._embedding(name) if name in self._known.embeddings else None
 
     async def refresh(self) -> None:
-        endpoint = make_endpoint(
-            f"{self._base_url}/models", provider=self.name, api_key=self._provider.api_key
-        )
         try:
-            body = await self._transport.fetch_json(endpoint, timeout_s=_LIST_TIMEOUT_S)
-            listed = {model.name: model for model in read_model_list(body)}
+            await self.sync()
         except ProviderError as error:
-            log.warning("No list of models from %s: %s", self.name, error.message)
+            # A server of one's own that is gone offers nothing; nobody is to be told where nobody was promised.
+            if self._vendor.is_local and self._listed is not None:
+                self._listed = {}
+            level = logging.DEBUG if self._provider.is_found else logging.WARNING
+            log.log(level, "No list of models from %s: %s", self.name, error.message)
+
+    async def sync(self) -> None:
+        """As `refresh`, but raises `ProviderError`."""
+        fetched = await Lister(
+            self._transport, self._vendor, self._base_url, self._provider.api_key, self.name
+        ).fetch()
+        if not fetched:
             return
-        if listed:
-            self._listed = listed
+        untold = [
+            model.name for model in fetched if model.context is None and not self._known.find(model.name)
+        ]
+        self._windows |= await load_windows(self._vendor.prices if self._is_own_host else None, untold)
+        self._listed = {model.name: model for model in fetched}
 
     def serves(self, config: LLMConfig) -> bool:
         if find_vendor(config.model_endpoint_type) is not self._vendor and (
@@ -135,22 +166,36 @@ class HostedSource:
 
     def _info(self, listed: ListedModel) -> ModelInfo:
         known = self._known.find(listed.name)
+        thinks = known.reasoning if known else self._seems_to_think(listed)
+        table = known.context if known else self._windows.get(listed.name)
+        has_budget = thinks and self._vendor.format in ("anthropic", "gemini")
         return ModelInfo(
             handle=f"{self.name}/{listed.name}",
             name=listed.name,
+            display_name=listed.display_name,
             provider_type=self._vendor.name,
             provider_name=self.name,
             endpoint_type=self._vendor.model_endpoint_type,
             endpoint=self._base_url,
-            max_context_window=listed.context or (known.context if known else DEFAULT_CONTEXT_WINDOW),
+            max_context_window=listed.context or table or DEFAULT_CONTEXT_WINDOW,
             max_output_tokens=listed.output or (known.output if known else None),
-            is_reasoning=known.reasoning if known else self._seems_to_reason(listed.name),
+            is_reasoning=thinks,
+            reasoning_budget=_REASONING_BUDGET if has_budget else 0,
             provider_category=self._provider.category,
         )
 
-    def _seems_to_reason(self, name: str) -> bool:
+    def _seems_to_think(self, listed: ListedModel) -> bool:
+        if listed.thinks is not None:
+            return listed.thinks
         quirks = self._vendor.quirks
-        return quirks.has_thinking_switch or (quirks.has_openai_models and is_reasoning_model(name))
+        match self._vendor.format:
+            case "anthropic":
+                return claude_models.thinks(listed.name)
+            case "gemini":
+                return gemini_options.thinks(listed.name)
+            case _:
+                is_openai = quirks.has_openai_models and is_reasoning_model(listed.name)
+                return quirks.has_thinking_switch or is_openai
 
     def _embedding(self, name: str) -> EmbeddingInfo:
         return EmbeddingInfo(

@@ -24,6 +24,8 @@ class ModelInfo:
     max_context_window: int
     max_output_tokens: int | None = None
     is_reasoning: bool = False
+    reasoning_budget: int = 0
+    """Tokens to think with, for models that are given a budget."""
     display_name: str | None = None
     provider_category: Literal["base", "byok"] = "base"
 
@@ -40,6 +42,7 @@ class ModelInfo:
             handle=self.handle,
             max_tokens=self._output_limit(window),
             enable_reasoner=self.is_reasoning,
+            max_reasoning_tokens=self.reasoning_budget,
         )
 
     def _output_limit(self, window: int) -> int | None:

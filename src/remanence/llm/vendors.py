@@ -3,6 +3,7 @@
 Only what is documented by the vendor or was seen in its own error messages stands here.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,6 +11,8 @@ from remanence.errors import BadArgument
 
 Format = Literal["chat", "responses", "anthropic", "gemini"]
 """OpenAI Chat Completions, OpenAI Responses, Anthropic Messages, Google Gemini."""
+
+Listing = Literal["openai", "gemini", "ollama", "lmstudio", "llamacpp"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,9 @@ class Vendor:
     name: str
     """`provider_type` on the wire, and the first part of a handle."""
     base_url: str
-    key_variable: str | None = None
+    """Empty where every customer has an address of his own."""
+    variables: tuple[str, ...] = ()
+    """How the names of its variables begin: `OPENAI` for `OPENAI_API_KEY` and `OPENAI_BASE_URL`."""
     endpoint_type: str = ""
     """`model_endpoint_type` on the wire where it is not the name."""
     aliases: tuple[str, ...] = ()
@@ -52,17 +57,27 @@ class Vendor:
     """`chat` where a model may also be spoken to over Responses (`adapters.py`)."""
     version: str = ""
     """What the path of every base URL ends in."""
+    key_header: str | None = None
+    """Where the key goes, if it is no bearer token."""
+    listing: Listing = "openai"
+    """Who tells more of its models than most, and where."""
+    is_local: bool = False
+    """Runs on people's own machines: needs no key, and may take its time over a prompt."""
+    prices: str | None = None
+    """Its name in the table of prices (`prices.py`)."""
 
     @property
     def model_endpoint_type(self) -> str:
         return self.endpoint_type or self.name
 
 
+_ZAI = Quirks(takes_names=False, takes_stream_options=False, takes_penalty=False, tool_choice="auto")
+
 VENDORS: tuple[Vendor, ...] = (
     Vendor(
         "openai",
         "https://api.openai.com/v1",
-        "OPENAI_API_KEY",
+        ("OPENAI",),
         aliases=("openai-proxy",),
         quirks=Quirks(
             limit_field="max_completion_tokens",
@@ -70,78 +85,120 @@ VENDORS: tuple[Vendor, ...] = (
             takes_strict=True,
             has_openai_models=True,
         ),
+        prices="openai",
     ),
     Vendor(
-        "anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", format="anthropic", version="v1"
+        "anthropic",
+        "https://api.anthropic.com/v1",
+        ("ANTHROPIC",),
+        format="anthropic",
+        version="v1",
+        prices="anthropic",
     ),
     Vendor(
         "google_ai",
         "https://generativelanguage.googleapis.com/v1beta",
-        "GEMINI_API_KEY",
+        ("GEMINI", "GOOGLE"),
         aliases=("gemini", "google"),
         format="gemini",
         version="v1beta",
+        listing="gemini",
+        prices="google",
+    ),
+    Vendor(
+        "azure",
+        "",
+        ("AZURE", "AZURE_OPENAI"),
+        quirks=Quirks(
+            limit_field="max_completion_tokens",
+            takes_parallel_flag=True,
+            takes_strict=True,
+            has_openai_models=True,
+        ),
+        version="openai/v1",
+        key_header="api-key",
+        prices="azure",
     ),
     Vendor(
         "deepseek",
         "https://api.deepseek.com/v1",
-        "DEEPSEEK_API_KEY",
+        ("DEEPSEEK",),
         quirks=Quirks(sends_reasoning_back=True, has_thinking_switch=True),
+        prices="deepseek",
     ),
     Vendor(
         "groq",
         "https://api.groq.com/openai/v1",
-        "GROQ_API_KEY",
+        ("GROQ",),
         quirks=Quirks(limit_field="max_completion_tokens", takes_names=False, takes_parallel_flag=True),
+        prices="groq",
     ),
-    Vendor("together", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
-    Vendor("xai", "https://api.x.ai/v1", "XAI_API_KEY", quirks=Quirks(takes_penalty=False)),
+    Vendor("together", "https://api.together.xyz/v1", ("TOGETHER",), prices="together"),
+    Vendor("xai", "https://api.x.ai/v1", ("XAI",), quirks=Quirks(takes_penalty=False), prices="x-ai"),
+    Vendor("zai", "https://api.z.ai/api/paas/v4", ("ZAI",), quirks=_ZAI, prices="zai"),
+    Vendor("zai_coding", "https://api.z.ai/api/coding/paas/v4", ("ZAI_CODING",), quirks=_ZAI, prices="zai"),
+    Vendor("moonshot", "https://api.moonshot.ai/v1", ("MOONSHOT",), prices="moonshotai"),
     Vendor(
-        "zai",
-        "https://api.z.ai/api/paas/v4",
-        "ZAI_API_KEY",
-        quirks=Quirks(takes_names=False, takes_stream_options=False, takes_penalty=False, tool_choice="auto"),
-    ),
-    Vendor(
-        "zai_coding",
-        "https://api.z.ai/api/coding/paas/v4",
-        "ZAI_API_KEY",
-        quirks=Quirks(takes_names=False, takes_stream_options=False, takes_penalty=False, tool_choice="auto"),
+        "moonshot_coding",
+        "https://api.kimi.com/coding/v1",
+        ("MOONSHOT_CODING", "KIMI"),
+        format="anthropic",
+        version="v1",
+        prices="moonshotai",
     ),
     Vendor(
         "openrouter",
         "https://openrouter.ai/api/v1",
-        "OPENROUTER_API_KEY",
+        ("OPENROUTER",),
         quirks=Quirks(takes_parallel_flag=True, takes_effort=True),
+        prices="openrouter",
     ),
-    Vendor("fireworks", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY", endpoint_type="openai"),
+    Vendor(
+        "fireworks",
+        "https://api.fireworks.ai/inference/v1",
+        ("FIREWORKS",),
+        prices="fireworks",
+    ),
     Vendor(
         "mistral",
         "https://api.mistral.ai/v1",
-        "MISTRAL_API_KEY",
+        ("MISTRAL",),
         quirks=Quirks(
             takes_names=False, takes_stream_options=False, takes_parallel_flag=True, call_id_chars=9
         ),
+        prices="mistral",
     ),
-    Vendor("baseten", "https://inference.baseten.co/v1", "BASETEN_API_KEY"),
+    Vendor("baseten", "https://inference.baseten.co/v1", ("BASETEN",), prices="baseten"),
+    Vendor(
+        "cerebras", "https://api.cerebras.ai/v1", ("CEREBRAS",), endpoint_type="openai", prices="cerebras"
+    ),
     Vendor(
         "minimax",
         "https://api.minimax.io/v1",
-        "MINIMAX_API_KEY",
+        ("MINIMAX",),
         quirks=Quirks(limit_field="max_completion_tokens", takes_penalty=False, tool_choice="auto"),
+        prices="minimax",
     ),
-    Vendor("ollama", "http://127.0.0.1:11434/v1", "OLLAMA_API_KEY"),
-    Vendor("vllm", "http://127.0.0.1:8000/v1", "VLLM_API_KEY"),
-    Vendor("sglang", "http://127.0.0.1:30000/v1", "SGLANG_API_KEY", endpoint_type="openai"),
+    Vendor(
+        "hugging-face",
+        "https://router.huggingface.co/v1",
+        ("HUGGINGFACE", "HF"),
+        aliases=("huggingface",),
+    ),
+    Vendor("ollama", "http://127.0.0.1:11434/v1", ("OLLAMA",), listing="ollama", is_local=True),
+    Vendor("vllm", "http://127.0.0.1:8000/v1", ("VLLM",), is_local=True),
+    Vendor("sglang", "http://127.0.0.1:30000/v1", ("SGLANG",), endpoint_type="openai", is_local=True),
     Vendor(
         "lmstudio_openai",
         "http://127.0.0.1:1234/v1",
-        "LMSTUDIO_API_KEY",
+        ("LMSTUDIO",),
         endpoint_type="lmstudio-chatcompletions",
         aliases=("lmstudio", "lmstudio-chatcompletions"),
         quirks=Quirks(tool_choice="required"),
+        listing="lmstudio",
+        is_local=True,
     ),
-    Vendor("llamacpp", "http://127.0.0.1:8080/v1", "LLAMACPP_API_KEY"),
+    Vendor("llamacpp", "http://127.0.0.1:8080/v1", ("LLAMACPP",), listing="llamacpp", is_local=True),
 )
 
 _BY_NAME = {name: vendor for vendor in VENDORS for name in (vendor.name, *vendor.aliases)}
@@ -159,3 +216,25 @@ def get_vendor(name: str) -> Vendor:
         known = ", ".join(sorted(vendor.name for vendor in VENDORS))
         raise BadArgument(f"The model endpoint type '{name}' is not supported here. Supported: {known}")
     return vendor
+
+
+def read_variables(environment: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """The access that the environment gives, by vendor. Our own prefix wins over the vendor's own names."""
+    found: dict[str, dict[str, str]] = {}
+    for vendor in VENDORS:
+        access: dict[str, str] = {}
+        for field, endings in _VARIABLES.items():
+            names = [f"{start}_{ending}" for start in vendor.variables for ending in endings]
+            for name in (*(f"REMANENCE_{each}" for each in names), *names):
+                if value := environment.get(name):
+                    access.setdefault(field, value)
+        if access:
+            found[vendor.name] = access
+    return found
+
+
+_VARIABLES = {
+    "api_key": ("API_KEY", "TOKEN"),
+    "base_url": ("BASE_URL", "API_BASE", "ENDPOINT"),
+    "api_version": ("API_VERSION",),
+}

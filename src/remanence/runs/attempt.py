@@ -9,6 +9,7 @@ from remanence.agents.state import Versions
 from remanence.core.message import Message
 from remanence.db.database import Database
 from remanence.kit.clock import later_than
+from remanence.kit.ids import OrgId
 from remanence.kit.worker import this_worker
 from remanence.messages import repository as messages
 from remanence.runs import repository
@@ -23,6 +24,10 @@ class LeaseAttempt:
         self._grant: repository.Grant | None = None
         self.inputs: tuple[Message, ...] = plan.inputs
         """As stored; those that had to wait move behind what was said meanwhile."""
+
+    @property
+    def organization_id(self) -> OrgId:
+        return self._plan.run.organization_id
 
     @property
     def fence(self) -> int:

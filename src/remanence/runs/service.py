@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
@@ -16,7 +16,7 @@ from remanence.core.agent import Agent, AgentState
 from remanence.core.conversation import Conversation
 from remanence.core.event import Event, RunUsage
 from remanence.core.journal import Journal
-from remanence.core.llm import Delta, LLMConfig, ModelRequest
+from remanence.core.llm import LLMConfig
 from remanence.core.message import Message
 from remanence.core.packing import unpack_tool_return
 from remanence.core.profile import profile_of
@@ -224,7 +224,8 @@ class RunService:
         plan = await self._plan(actor, address, state.agent, request, "preview")
         turn = Turn(plan, self._doors(LeaseAttempt(self._db, plan, is_recorded=False)), state)
         asked = turn.start_step().request
-        return self._adapters.adapter_for(asked.config).payload(asked)
+        adapter = await self._adapters.find_adapter(asked.config, actor.organization_id)
+        return adapter.payload(asked)
 
     async def cancel(self, actor: Actor, lane: str, run_ids: Sequence[str] | None) -> dict[str, str]:
         """What became of each run: "cancelled", or "failed" for one that nobody knows.
@@ -270,7 +271,9 @@ class RunService:
         limit = conversation.context_window_limit if conversation else None
         if handle is None and settings is None and limit is None:
             return None
-        config = await self._catalogue.resolve_llm(handle) if handle else agent.llm_config
+        config = agent.llm_config
+        if handle:
+            config = await self._catalogue.resolve_llm(handle, agent.organization_id)
         config = config.model_copy(
             update={
                 "context_window": limit or agent.llm_config.context_window,
@@ -295,15 +298,12 @@ class RunService:
             load=load,
             journal=journal,
             reload=self._checkpoint.reload,
-            stream=self._stream,
+            stream=lambda request: self._adapters.stream(request, attempt.organization_id),
             execute=self._executor.execute,
             checkpoint=checkpoint,
             fail=self._checkpoint.fail,
             close=self._checkpoint.abandon,
         )
-
-    def _stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[Delta]]:
-        return self._adapters.adapter_for(request.config).stream(request)
 
 
 @dataclass(frozen=True, slots=True)

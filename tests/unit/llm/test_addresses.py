@@ -58,6 +58,23 @@ def test_a_path_that_stops_short_of_the_vendors_is_completed(vendor: str, typed:
     assert normalise_base_url(typed, default=expected) == expected
 
 
+@pytest.mark.parametrize(
+    ("vendor", "typed", "meant"),
+    [
+        ("anthropic", "https://proxy.example", "https://proxy.example/v1"),
+        ("anthropic", "https://proxy.example/anthropic/", "https://proxy.example/anthropic/v1"),
+        ("anthropic", "https://proxy.example/v1/messages", "https://proxy.example/v1"),
+        ("google_ai", "https://proxy.example", "https://proxy.example/v1beta"),
+        ("google_ai", "https://proxy.example/v1alpha", "https://proxy.example/v1alpha"),
+        ("azure", "me.openai.azure.com", "https://me.openai.azure.com/openai/v1"),
+        ("azure", "https://me.openai.azure.com/openai/", "https://me.openai.azure.com/openai/v1"),
+    ],
+)
+def test_formats_whose_paths_have_a_version_get_it(vendor: str, typed: str, meant: str) -> None:
+    known = get_vendor(vendor)
+    assert normalise_base_url(typed, default=known.base_url, version=known.version) == meant
+
+
 def test_another_path_on_the_vendors_host_is_kept() -> None:
     default = get_vendor("zai").base_url
     assert (
@@ -66,7 +83,9 @@ def test_another_path_on_the_vendors_host_is_kept() -> None:
     )
 
 
-@pytest.mark.parametrize("vendor", VENDORS, ids=lambda vendor: vendor.name)
+@pytest.mark.parametrize(
+    "vendor", [vendor for vendor in VENDORS if vendor.base_url], ids=lambda vendor: vendor.name
+)
 def test_the_vendors_own_base_urls_are_normal(vendor: Vendor) -> None:
     assert normalise_base_url(vendor.base_url, default=vendor.base_url) == vendor.base_url
 

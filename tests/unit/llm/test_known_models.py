@@ -40,6 +40,8 @@ def test_lists_of_each_vendors_shape_are_read() -> None:
             {"id": "mistral", "max_context_length": 2_000},
             {"id": "llama.cpp", "meta": {"n_ctx_train": 4_000}},
             {"id": "vectors", "type": "embedding"},
+            {"id": "claude", "display_name": "Claude", "max_input_tokens": 200_000, "max_tokens": 64_000},
+            {"id": "old-claude", "lifecycle": "retired"},
             {"no": "name"},
             "odd",
         ]
@@ -51,6 +53,8 @@ def test_lists_of_each_vendors_shape_are_read() -> None:
         ListedModel("router", 1_000, 500),
         ListedModel("mistral", 2_000),
         ListedModel("llama.cpp", 4_000),
+        ListedModel("vectors", is_embedding=True),
+        ListedModel("claude", 200_000, 64_000, "Claude"),
     ]
     assert read_model_list([{"id": "bare array"}]) == [ListedModel("bare array")]
 
@@ -62,7 +66,8 @@ def test_a_list_of_another_shape_is_a_bad_reply(body: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["gpt-4o", "gpt-5-mini", "o3", "o4-mini", "chatgpt-4o-latest", "gpt-4.1-2025-04-14"]
+    "name",
+    ["gpt-4o", "gpt-5-mini", "o3", "o4-mini", "gpt-4.1-2025-04-14", "gpt-5-pro", "gpt-5-codex", "gpt-6-sol"],
 )
 def test_openais_language_models_are_told_from_the_rest(name: str) -> None:
     assert is_language_model(name, is_openai=True)
@@ -71,7 +76,7 @@ def test_openais_language_models_are_told_from_the_rest(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     ["whisper-1", "tts-1", "dall-e-3", "text-embedding-3-small", "gpt-4o-realtime-preview", "gpt-4o-audio-preview",
-     "gpt-image-1", "gpt-5-pro", "o3-deep-research", "gpt-5-codex", "gpt-3.5-turbo-instruct", "omni-moderation-latest",
+     "gpt-image-1", "o3-deep-research", "gpt-3.5-turbo-instruct", "omni-moderation-latest",
      "gpt-4o-mini-transcribe", "gpt-4o-search-preview", "babbage-002", "sora-2"],
 )  # fmt: skip
 def test_openais_other_models_are_not_offered(name: str) -> None:

@@ -57,7 +57,7 @@ def router(db: Database, catalogue: Catalogue) -> APIRouter:
     ) -> JsonBytes:
         body = body or ConversationCreate()
         if body.model is not None:
-            await catalogue.resolve_llm(body.model)
+            await catalogue.resolve_llm(body.model, actor.organization_id)
         made = await db.write(service.create_conversation, actor, agent_id, body)
         return JsonBytes(conversation_body(made))
 
@@ -74,7 +74,7 @@ def router(db: Database, catalogue: Catalogue) -> APIRouter:
         actor: ActingUser, conversation_id: ConversationIdPath, body: ConversationUpdate
     ) -> JsonBytes:
         if body.model is not None:
-            await catalogue.resolve_llm(body.model)
+            await catalogue.resolve_llm(body.model, actor.organization_id)
         changed = await db.write(service.update_conversation, actor, conversation_id, body)
         return JsonBytes(conversation_body(changed))
 

@@ -21,6 +21,7 @@ from remanence.db.tables.messages import (
     MessageRow,
     SharedMessageRow,
 )
+from remanence.db.tables.providers import ProviderRow
 from remanence.db.tables.revisions import RevisionRow
 from remanence.db.tables.runs import (
     LeaseRow,
@@ -59,6 +60,7 @@ __all__ = [
     "MessageRow",
     "OrganizationRow",
     "PassageTagRow",
+    "ProviderRow",
     "ProviderTraceRow",
     "RevisionRow",
     "RunEventsRow",
