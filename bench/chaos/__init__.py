@@ -1,0 +1,1 @@
+"""Killing servers at bad moments, and looking for what was lost: `make chaos`."""

@@ -1,0 +1,338 @@
+"""The promises, held against what a server shows after a crash (design, invariants 1 to 7)."""
+
+import asyncio
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+
+from bench.chaos.line import Line, Refused
+from bench.chaos.people import open_request
+from bench.chaos.records import Body, Broken, House, Lane, Said
+from bench.chaos.script import body_of, marker, steps_of, words_for
+from tests.support.api import assert_takes_turns
+from tests.support.receiver import Receiver
+from tests.support.scripted_model import ScriptedModel
+from tests.support.wire import Frame, read_frames
+
+from remanence.kit import json
+
+import os
+SKIP = os.environ.get("SKIP")
+WITHIN_S = 30
+"""How long the work of a dead process may stay open."""
+AT_ONCE_S = 10
+"""Less than a lease lasts, and enough for a busy machine."""
+
+
+@dataclass
+class Turn:
+    """What a history holds of one thing said."""
+
+    text: str
+    returned: list[str] = field(default_factory=list[str])
+    """The calls that have their returns, in order."""
+    worked: set[str] = field(default_factory=set[str])
+    waits: bool = False
+    words: str | None = None
+
+
+def read_turns(history: list[Body]) -> list[Turn]:
+    """Raises Broken where a call has not exactly one return, behind it and in order."""
+    turns: list[Turn] = []
+    awaited: list[str] = []
+    asked = False
+    for message in history:
+        kind = message["message_type"]
+        if kind not in ("tool_call_message", "approval_request_message", "approval_response_message"):
+            _expect(not asked, f"{kind} stands behind a request that nobody answered")
+            _expect(not awaited or kind == "tool_return_message", f"{awaited} have no returns before {kind}")
+        match kind:
+            case "user_message":
+                turns.append(Turn(message["content"]))
+            case "tool_call_message" | "approval_request_message":
+                awaited += [call["tool_call_id"] for call in message["tool_calls"]]
+                asked = asked or kind == "approval_request_message"
+            case "approval_response_message":
+                _expect(asked, "an answer that nobody asked for")
+                asked = False
+            case "tool_return_message":
+                returned = [each["tool_call_id"] for each in message["tool_returns"]]
+                _expect(sorted(returned) == sorted(awaited), f"{awaited} were called, {returned} returned")
+                turns[-1].returned += returned
+                turns[-1].worked |= {
+                    each["tool_call_id"] for each in message["tool_returns"] if each["status"] == "success"
+                }
+                awaited = []
+            case "assistant_message":
+                _expect(turns[-1].words is None, f"{turns[-1].text} was answered twice")
+                turns[-1].words = message["content"]
+            case _:
+                raise Broken(f"{kind} does not belong here")
+    _expect(not awaited or asked, f"{awaited} were never answered")
+    if asked:
+        turns[-1].waits = True
+    return turns
+
+
+def check_turn(turn: Turn) -> None:
+    """What is there is what the text asked for, up to where it was cut short."""
+    expected = [call_id for step in steps_of(turn.text) for call_id, _ in step]
+    _expect(
+        turn.returned == expected[: len(turn.returned)],
+        f"{turn.text} has the returns {turn.returned} instead of {expected}",
+    )
+    if turn.words is not None:
+        _expect(words_for(turn.text).startswith(turn.words), f"{turn.text} is answered with {turn.words!r}")
+        _expect(bool(turn.words), f"{turn.text} is answered with nothing")
+        _expect(turn.returned == expected, f"{turn.text} has words before its calls are done")
+
+
+def is_whole(turn: Turn | None) -> bool:
+    return turn is not None and turn.words == words_for(turn.text)
+
+
+def summary(history: list[Body]) -> str:
+    """The end of a history, a line for each message."""
+    lines: list[str] = []
+    for message in history[-30:]:
+        said = message.get("content") or message.get("approvals") or message.get("tool_returns") or message.get("tool_calls")
+        lines.append(f"{message['message_type']} {message['id']} {message['run_id']} {said}")
+    return "\n".join(lines)
+
+
+class Checks:
+    def __init__(self, house: House, line: Line, model: ScriptedModel, receiver: Receiver) -> None:
+        self._house = house
+        self._line = line
+        self._model = model
+        self._receiver = receiver
+        self._worked: dict[str, dict[str, set[str]]] = {}
+        """The calls that had an effect, by agent and message: forks share messages, not what follows."""
+
+    async def run(self) -> float:
+        """Seconds until nothing was open any more. Raises Broken."""
+        waited_s = await self._nothing_stays_open()
+        for lane in list(self._house.lanes):
+            if lane.fate != "alive":
+                await self._is_gone(lane)
+        await asyncio.gather(*map(self._check_lane, self._house.lanes))
+        await self._memory_is_what_was_done()
+        if not SKIP: await self._callbacks_came()
+        await asyncio.gather(*map(self._next_message_works, self._house.lanes))
+        self._model.journal.clear()
+        return waited_s
+
+    async def _nothing_stays_open(self) -> float:
+        began = time.monotonic()
+        agents = sorted({lane.agent for lane in self._house.lanes})
+        is_first_look = True
+        while True:
+            open_runs: list[Body] = []
+            for agent in agents:
+                open_runs += await self._line.get("/runs/", agent_id=agent, active="true", limit=100)
+            if not open_runs:
+                return time.monotonic() - began
+            left = [run["id"] for run in open_runs if not run["background"]]
+            _expect(not left, f"{left} are open though their process is dead and nobody carries them on")
+            late = [run["id"] for run in open_runs]
+            _expect(time.monotonic() - began < WITHIN_S, f"{late} are still open after {WITHIN_S} s")
+            await asyncio.sleep(0.005 if is_first_look else 0.02)
+            is_first_look = False
+
+    async def _is_gone(self, lane: Lane) -> None:
+        try:
+            await self._line.get(f"/conversations/{lane.id}")
+        except Refused as refusal:
+            _expect(refusal.status == 404, f"{lane.id}: {refusal}")
+            self._house.lanes.remove(lane)
+            self._house.lost_numbers |= {text.split(" ")[0] for text in (*lane.said, *lane.inherited)}
+        else:
+            _expect(lane.fate == "doomed", f"{lane.id} was deleted and is there")
+            lane.fate = "alive"
+            lane.was_cancelled = True  # a delete begins with that
+
+    async def _check_lane(self, lane: Lane) -> None:
+        history = await self._history(lane)
+        try:
+            turns = read_turns(history)
+            for turn in turns:
+                check_turn(turn)
+            self._note_effects(lane, history)
+            _expect(len({turn.text for turn in turns}) == len(turns), "something was said twice")
+            texts = {turn.text: turn for turn in turns}
+            unheard = set(texts) - set(lane.said) - lane.inherited
+            _expect(not unheard, f"nobody said {unheard}")
+            for said in lane.said.values():
+                self._check_said(lane, said, texts.get(said.text))
+            name = lane.conversation or "default"
+            found = await self._line.post(
+                f"/agents/{lane.agent}/repair", {}, conversation_id=name, dry_run="true"
+            )
+            _expect(found["is_well_formed"], f"the window is broken: {found['repaired']}")
+            request = await open_request(self._line, lane)
+            _expect(
+                request is None or request["id"] not in lane.answered_requests,
+                "a request waits though it was answered",
+            )
+            for run_id, said in list(lane.runs.items()):
+                await self._check_run(lane, run_id, said, texts)
+        except AssertionError as error:
+            raise Broken(f"{lane.id}: {error}\n{lane}\n{summary(history)}") from error
+
+    async def _history(self, lane: Lane) -> list[Body]:
+        found: list[Body] = []
+        after: dict[str, str] = {}
+        while True:
+            query = {"limit": 200, "order": "asc", **lane.query, **after}
+            page: list[Body] = await self._line.get(lane.path, **query)
+            if not page:
+                return [message for message in found if message["message_type"] != "system_message"]
+            found += page
+            after = {"after": page[-1]["id"]}
+
+    def _note_effects(self, lane: Lane, history: list[Body]) -> None:
+        for message in history:
+            if message["message_type"] == "tool_return_message" and message["name"] == "memory_insert":
+                done = [each["tool_call_id"] for each in message["tool_returns"] if each["status"] == "success"]
+                worked = {marker(call_id) for call_id in done}
+                self._worked.setdefault(lane.agent, {})[message["id"]] = worked
+
+    def _check_said(self, lane: Lane, said: Said, turn: Turn | None) -> None:
+        match said.known:
+            case "answered":
+                _expect(is_whole(turn), f"{said.text} was answered, and is kept as {turn}")
+            case "refused":
+                _expect(turn is None, f"{said.text} was refused, and is kept as {turn}")
+            case "asked":
+                _expect(turn is not None, f"{said.text} had got an answer that asks back, and is not kept")
+            case "accepted" | "unknown":
+                pass
+
+    async def _check_run(self, lane: Lane, run_id: str, said: Said, texts: dict[str, Turn]) -> None:
+        run = await self._line.get(f"/runs/{run_id}")
+        error = str((run["metadata"] or {}).get("error", ""))
+        match run["status"], run["stop_reason"]:
+            case "completed", "end_turn":
+                if said.text:
+                    _expect(is_whole(texts.get(said.text)), f"{run_id} is done, but {said.text} is not")
+                    said.known = "answered"
+            case "completed", "requires_approval":
+                if said.text:
+                    _expect(said.text in texts, f"{run_id} asks back, but {said.text} is not kept")
+                    said.known = "asked"
+            case "cancelled", "cancelled":
+                _expect(lane.was_cancelled, f"{run_id} was cancelled, but by nobody")
+                said.known = "unknown"
+            case "failed", _ if "PENDING_APPROVAL" in error or (not said.text and "INVALID_ARGUMENT" in error):
+                said.known = "refused"
+            case other:
+                raise Broken(f"{run_id} of {said.text!r} ended as {other}: {error}")
+        stream = b"".join(
+            [frame async for frame in self._line.stream(f"/runs/{run_id}/stream", {"starting_after": 0})]
+        )
+        _expect(
+            stream.startswith(said.frames),
+            f"{run_id} tells its story otherwise: {said.frames!r} was read first, and now {stream!r}",
+        )
+        kept = await self._line.get(f"/runs/{run_id}/messages", limit=1000)
+        if not SKIP: check_stream(read_frames(stream), kept)
+        if SKIP or not said.has_callback:
+            del lane.runs[run_id]
+
+    async def _memory_is_what_was_done(self) -> None:
+        for agent, by_message in self._worked.items():
+            block = await self._line.get(f"/agents/{agent}/core-memory/blocks/human")
+            there = Counter(each for each in block["value"].split("\n") if each.startswith("<"))
+            told = Counter(each for worked in by_message.values() for each in worked)
+            _expect(not (lost := told - there), f"{agent}: {lost} are told as done, and are not")
+            extra = [each for each in there - told if _number(each) not in self._house.lost_numbers]
+            _expect(not extra, f"{agent}: {extra} were done and are not told")
+
+    async def _callbacks_came(self) -> None:
+        due = {run_id: lane for lane in self._house.lanes for run_id in lane.runs}
+        deadline = time.monotonic() + AT_ONCE_S
+        while due:
+            for received in list(self._receiver.received):
+                body = json.decode(received.body)
+                if (lane := due.pop(body["run_id"], None)) is not None:
+                    _expect(body["status"] not in ("created", "running"), f"called back too early: {body}")
+                    del lane.runs[body["run_id"]]
+            _expect(time.monotonic() < deadline or not due, f"nobody called back for {list(due)}")
+            if due:
+                await asyncio.sleep(0.01)
+
+    async def _next_message_works(self, lane: Lane) -> None:
+        """At once, with a prompt that any provider would take. A request that waits is taken back first."""
+        said = Said(f"#{self._house.next_number()}")
+        lane.said[said.text] = said
+        body: Body = body_of(said.text) | {"streaming": False}
+        if await open_request(self._line, lane) is not None:
+            try:
+                await self._line.post(lane.path, body)
+            except Refused as refusal:
+                _expect(refusal.body["detail"]["code"] == "PENDING_APPROVAL", f"{lane.id}: {refusal}")
+            else:
+                raise Broken(f"{lane.id} took a message though it waits for an answer")
+            lane.was_cancelled = True
+            path = f"/conversations/{lane.id}/cancel" if lane.conversation else f"{lane.path}/cancel"
+            await self._line.post(path)
+        try:
+            async with asyncio.timeout(AT_ONCE_S):
+                answer = await self._line.post(lane.path, body)
+        except (Refused, TimeoutError) as error:
+            raise Broken(f"{lane.id} does not take the next message: {error!r}") from error
+        words = [m["content"] for m in answer["messages"] if m["message_type"] == "assistant_message"]
+        _expect(words == [words_for(said.text)], f"{lane.id} answers {said.text} with {words}")
+        said.known = "answered"
+        prompt = next(seen for seen in reversed(self._model.journal) if seen.last_user == said.text)
+        assert_takes_turns(prompt.messages)
+        shown = [message["content"] for message in prompt.messages if message["role"] == "user"]
+        _expect(len(shown) == len(set(shown)), f"{lane.id} shows the model something twice: {shown}")
+        if not lane.was_rewound and not lane.inherited:
+            kept = [turn.text for turn in read_turns(await self._history(lane))]
+            _expect(shown == kept, f"{lane.id} shows the model {shown}, but keeps {kept}")
+
+
+def check_stream(frames: list[Frame], kept: list[Body]) -> None:
+    """It ends as streams do, its numbers have no gap, and it tells all that its run has kept."""
+    _expect(frames[-1].kind == "[DONE]", f"the stream ends with {frames[-1].kind}")
+    _expect(frames[-3].kind == "stop_reason", f"the stream ends with {[f.kind for f in frames[-3:]]}")
+    for place, frame in enumerate(frames, 1):
+        if isinstance(frame.data, dict) and frame.data.get("seq_id") is not None:
+            _expect(frame["seq_id"] == place, f"frame {place} has the number {frame['seq_id']}")
+    told = _told([frame.fields for frame in frames[:-3]])
+    for part, whole in _told(kept).items():
+        _expect(told.get(part) == whole, f"kept as {whole!r}, but told as {told.get(part)!r}")
+
+
+def _told(bodies: list[Body]) -> dict[tuple[str, str], str]:
+    """What was said by the parts of messages, each put together."""
+    parts: dict[tuple[str, str], str] = {}
+    for body in bodies:
+        match body["message_type"]:
+            case "assistant_message":
+                _add(parts, body["id"], "words", body["content"])
+            case "tool_call_message" | "approval_request_message":
+                given = body["tool_calls"]
+                for call in given if isinstance(given, list) else [given]:
+                    _add(parts, body["id"], call["tool_call_id"], call.get("name") or "")
+                    _add(parts, body["id"], call["tool_call_id"], call.get("arguments") or "")
+            case "tool_return_message":
+                for each in body["tool_returns"]:
+                    _add(parts, body["id"], each["tool_call_id"], each["status"])
+            case _:
+                pass
+    return parts
+
+
+def _add(parts: dict[tuple[str, str], str], message: str, part: str, text: str) -> None:
+    parts[message, part] = parts.get((message, part), "") + text
+
+
+def _number(marker: str) -> str:
+    return f"#{marker.split('-')[1]}"
+
+
+def _expect(holds: bool, complaint: str) -> None:
+    if not holds:
+        raise Broken(complaint)
