@@ -19,18 +19,19 @@ from contextlib import closing
 from pathlib import Path
 from random import Random
 
-from bench.chaos.checks import Checks
-from bench.chaos.line import Dead, Line, open_line
-from bench.chaos.people import Person
-from bench.chaos.points import LIVING, STARTING, draw
-from bench.chaos.records import Broken, House, Lane
-from bench.chaos.script import answer
-from bench.chaos.warm import Life, WarmServers
 from rich.console import Console
 from sqlalchemy.engine import make_url
 from tests.support.databases import PostgresDatabases
 from tests.support.receiver import Receiver
 from tests.support.scripted_model import ScriptedModel
+
+from bench.chaos.checks import Checks
+from bench.chaos.line import Dead, Line, open_line
+from bench.chaos.people import Person
+from bench.chaos.points import LIVING, STARTING, draw
+from bench.chaos.records import House, Lane
+from bench.chaos.script import answer
+from bench.chaos.warm import Life, WarmServers
 
 KINDS = ("sqlite", "postgres")
 SEASON = 8

@@ -3,21 +3,20 @@
 import asyncio
 import time
 from collections import Counter
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 
-from bench.chaos.line import Line, Refused
-from bench.chaos.people import open_request
-from bench.chaos.records import Body, Broken, House, Lane, Said
-from bench.chaos.script import body_of, marker, steps_of, words_for
 from tests.support.api import assert_takes_turns
 from tests.support.receiver import Receiver
 from tests.support.scripted_model import ScriptedModel
 from tests.support.wire import Frame, read_frames
 
+from bench.chaos.line import Line, Refused
+from bench.chaos.people import look_at_window, open_request
+from bench.chaos.records import Body, Broken, House, Lane, Said
+from bench.chaos.script import body_of, marker, steps_of, words_for
 from remanence.kit import json
 
-import os
-SKIP = os.environ.get("SKIP")
 WITHIN_S = 30
 """How long the work of a dead process may stay open."""
 AT_ONCE_S = 10
@@ -36,13 +35,19 @@ class Turn:
     words: str | None = None
 
 
-def read_turns(history: list[Body]) -> list[Turn]:
-    """Raises Broken where a call has not exactly one return, behind it and in order."""
+def read_turns(history: list[Body], *, was_rewound: bool, answers: Collection[str] = ()) -> list[Turn]:
+    """Raises Broken where a call has not exactly one return, behind it and in order.
+
+    Only what was rewound may lack it: that stays in the list, though no longer in the context. `answers` are
+    runs that answered a request: the same answer given twice makes the agent speak twice.
+    """
     turns: list[Turn] = []
     awaited: list[str] = []
     asked = False
     for message in history:
         kind = message["message_type"]
+        if was_rewound and kind == "user_message":
+            awaited, asked = [], False
         if kind not in ("tool_call_message", "approval_request_message", "approval_response_message"):
             _expect(not asked, f"{kind} stands behind a request that nobody answered")
             _expect(not awaited or kind == "tool_return_message", f"{awaited} have no returns before {kind}")
@@ -64,12 +69,13 @@ def read_turns(history: list[Body]) -> list[Turn]:
                 }
                 awaited = []
             case "assistant_message":
-                _expect(turns[-1].words is None, f"{turns[-1].text} was answered twice")
+                is_again = turns[-1].words is not None and message["run_id"] not in answers
+                _expect(not is_again, f"{turns[-1].text} was answered twice")
                 turns[-1].words = message["content"]
             case _:
                 raise Broken(f"{kind} does not belong here")
     _expect(not awaited or asked, f"{awaited} were never answered")
-    if asked:
+    if asked and turns:
         turns[-1].waits = True
     return turns
 
@@ -94,8 +100,13 @@ def is_whole(turn: Turn | None) -> bool:
 def summary(history: list[Body]) -> str:
     """The end of a history, a line for each message."""
     lines: list[str] = []
-    for message in history[-30:]:
-        said = message.get("content") or message.get("approvals") or message.get("tool_returns") or message.get("tool_calls")
+    for message in history[-12:]:
+        said = (
+            message.get("content")
+            or message.get("approvals")
+            or message.get("tool_returns")
+            or message.get("tool_calls")
+        )
         lines.append(f"{message['message_type']} {message['id']} {message['run_id']} {said}")
     return "\n".join(lines)
 
@@ -115,12 +126,22 @@ class Checks:
         for lane in list(self._house.lanes):
             if lane.fate != "alive":
                 await self._is_gone(lane)
-        await asyncio.gather(*map(self._check_lane, self._house.lanes))
+        await self._in_each_lane(self._check_lane)
         await self._memory_is_what_was_done()
-        if not SKIP: await self._callbacks_came()
-        await asyncio.gather(*map(self._next_message_works, self._house.lanes))
+        await self._callbacks_came()
+        await self._in_each_lane(self._next_message_works)
         self._model.journal.clear()
         return waited_s
+
+    async def _in_each_lane(self, check: Callable[[Lane], Awaitable[None]]) -> None:
+        async def run(lane: Lane) -> None:
+            try:
+                await check(lane)
+            except (AssertionError, Refused, TimeoutError) as error:
+                history = summary(await self._history(lane))
+                raise Broken(f"{lane.id}: {error!r}\n{lane}\n{history}") from error
+
+        await asyncio.gather(*map(run, self._house.lanes))
 
     async def _nothing_stays_open(self) -> float:
         began = time.monotonic()
@@ -153,31 +174,25 @@ class Checks:
 
     async def _check_lane(self, lane: Lane) -> None:
         history = await self._history(lane)
-        try:
-            turns = read_turns(history)
-            for turn in turns:
-                check_turn(turn)
-            self._note_effects(lane, history)
-            _expect(len({turn.text for turn in turns}) == len(turns), "something was said twice")
-            texts = {turn.text: turn for turn in turns}
-            unheard = set(texts) - set(lane.said) - lane.inherited
-            _expect(not unheard, f"nobody said {unheard}")
-            for said in lane.said.values():
-                self._check_said(lane, said, texts.get(said.text))
-            name = lane.conversation or "default"
-            found = await self._line.post(
-                f"/agents/{lane.agent}/repair", {}, conversation_id=name, dry_run="true"
-            )
-            _expect(found["is_well_formed"], f"the window is broken: {found['repaired']}")
-            request = await open_request(self._line, lane)
-            _expect(
-                request is None or request["id"] not in lane.answered_requests,
-                "a request waits though it was answered",
-            )
-            for run_id, said in list(lane.runs.items()):
-                await self._check_run(lane, run_id, said, texts)
-        except AssertionError as error:
-            raise Broken(f"{lane.id}: {error}\n{lane}\n{summary(history)}") from error
+        turns = read_turns(history, was_rewound=lane.was_rewound, answers=lane.answers)
+        for turn in turns:
+            check_turn(turn)
+        self._note_effects(lane, history)
+        _expect(len({turn.text for turn in turns}) == len(turns), "something was said twice")
+        texts = {turn.text: turn for turn in turns}
+        unheard = set(texts) - set(lane.said) - lane.inherited
+        _expect(not unheard, f"nobody said {unheard}")
+        for said in lane.said.values():
+            self._check_said(lane, said, texts.get(said.text))
+        found = await look_at_window(self._line, lane)
+        _expect(found["is_well_formed"], f"the window is broken: {found['repaired']}")
+        request = await open_request(self._line, lane)
+        _expect(
+            request is None or request["id"] not in lane.answered_requests,
+            "a request waits though it was answered",
+        )
+        for run_id, said in list(lane.runs.items()):
+            await self._check_run(lane, run_id, said, texts)
 
     async def _history(self, lane: Lane) -> list[Body]:
         found: list[Body] = []
@@ -193,7 +208,9 @@ class Checks:
     def _note_effects(self, lane: Lane, history: list[Body]) -> None:
         for message in history:
             if message["message_type"] == "tool_return_message" and message["name"] == "memory_insert":
-                done = [each["tool_call_id"] for each in message["tool_returns"] if each["status"] == "success"]
+                done = [
+                    each["tool_call_id"] for each in message["tool_returns"] if each["status"] == "success"
+                ]
                 worked = {marker(call_id) for call_id in done}
                 self._worked.setdefault(lane.agent, {})[message["id"]] = worked
 
@@ -223,7 +240,9 @@ class Checks:
             case "cancelled", "cancelled":
                 _expect(lane.was_cancelled, f"{run_id} was cancelled, but by nobody")
                 said.known = "unknown"
-            case "failed", _ if "PENDING_APPROVAL" in error or (not said.text and "INVALID_ARGUMENT" in error):
+            case "failed", _ if "PENDING_APPROVAL" in error or (
+                not said.text and "INVALID_ARGUMENT" in error
+            ):
                 said.known = "refused"
             case other:
                 raise Broken(f"{run_id} of {said.text!r} ended as {other}: {error}")
@@ -235,8 +254,8 @@ class Checks:
             f"{run_id} tells its story otherwise: {said.frames!r} was read first, and now {stream!r}",
         )
         kept = await self._line.get(f"/runs/{run_id}/messages", limit=1000)
-        if not SKIP: check_stream(read_frames(stream), kept)
-        if SKIP or not said.has_callback:
+        check_stream(read_frames(stream), _until_asked(kept))
+        if not said.has_callback:
             del lane.runs[run_id]
 
     async def _memory_is_what_was_done(self) -> None:
@@ -276,11 +295,8 @@ class Checks:
             lane.was_cancelled = True
             path = f"/conversations/{lane.id}/cancel" if lane.conversation else f"{lane.path}/cancel"
             await self._line.post(path)
-        try:
-            async with asyncio.timeout(AT_ONCE_S):
-                answer = await self._line.post(lane.path, body)
-        except (Refused, TimeoutError) as error:
-            raise Broken(f"{lane.id} does not take the next message: {error!r}") from error
+        async with asyncio.timeout(AT_ONCE_S):
+            answer = await self._line.post(lane.path, body)
         words = [m["content"] for m in answer["messages"] if m["message_type"] == "assistant_message"]
         _expect(words == [words_for(said.text)], f"{lane.id} answers {said.text} with {words}")
         said.known = "answered"
@@ -289,7 +305,10 @@ class Checks:
         shown = [message["content"] for message in prompt.messages if message["role"] == "user"]
         _expect(len(shown) == len(set(shown)), f"{lane.id} shows the model something twice: {shown}")
         if not lane.was_rewound and not lane.inherited:
-            kept = [turn.text for turn in read_turns(await self._history(lane))]
+            kept = [
+                turn.text
+                for turn in read_turns(await self._history(lane), was_rewound=False, answers=lane.answers)
+            ]
             _expect(shown == kept, f"{lane.id} shows the model {shown}, but keeps {kept}")
 
 
@@ -303,6 +322,12 @@ def check_stream(frames: list[Frame], kept: list[Body]) -> None:
     told = _told([frame.fields for frame in frames[:-3]])
     for part, whole in _told(kept).items():
         _expect(told.get(part) == whole, f"kept as {whole!r}, but told as {told.get(part)!r}")
+
+
+def _until_asked(kept: list[Body]) -> list[Body]:
+    """A request that was taken back has its returns in the run that asked, but after its end."""
+    places = [n for n, body in enumerate(kept, 1) if body["message_type"] == "approval_request_message"]
+    return kept[: places[-1]] if places else kept
 
 
 def _told(bodies: list[Body]) -> dict[tuple[str, str], str]:

@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import aiohttp
-from bench.chaos.records import Body, Broken
 
+from bench.chaos.records import Body, Broken
 from remanence.kit import json
 
 Dead = (aiohttp.ClientError, ConnectionError, TimeoutError)

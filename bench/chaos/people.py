@@ -9,10 +9,11 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from random import Random
 
+from tests.support.wire import Frame, read_frames
+
 from bench.chaos.line import Line, Refused
 from bench.chaos.records import Body, Broken, House, Lane, Said
 from bench.chaos.script import CLIENT_PLANS, PLANS, SENSOR, body_of, words_for
-from tests.support.wire import Frame, read_frames
 
 Act = Callable[[], Awaitable[None]]
 
@@ -150,7 +151,9 @@ class Person:
         match stop_reason:
             case "end_turn":
                 # A stream that lived through a crash may hold the beginning of words that were never saved.
-                if not spoken.endswith(words_for(said.text)) or not (said.run_id or spoken == words_for(said.text)):
+                if not spoken.endswith(words_for(said.text)) or not (
+                    said.run_id or spoken == words_for(said.text)
+                ):
                     raise Broken(f"{said.text} was answered with {spoken!r}")
                 said.known = "answered"
             case "requires_approval":
@@ -171,7 +174,7 @@ class Person:
         """Answers what the agent waits with, if it does, or cancels it."""
         request = await open_request(self._line, self._lane)
         if request is None:
-            return
+            return None
         if self._chance.random() < 0.2:
             return await self.cancel()
         approves = self._chance.random() < 0.7
@@ -182,6 +185,7 @@ class Person:
             if self._lane.conversation is None and self._chance.random() < 0.4:
                 run = await self._line.post(f"{self._lane.path}/async", body)
                 self._lane.runs[run["id"]] = Said("", "accepted", run["id"])
+                self._lane.answers.add(run["id"])
             else:
                 await self._line.post(self._lane.path, body | {"streaming": False})
                 self._lane.answered_requests.add(request["id"])
@@ -189,7 +193,11 @@ class Person:
 
     async def cancel(self) -> None:
         self._lane.was_cancelled = True
-        path = f"{self._lane.path}/cancel" if self._lane.conversation is None else f"/conversations/{self._lane.id}/cancel"
+        path = (
+            f"{self._lane.path}/cancel"
+            if self._lane.conversation is None
+            else f"/conversations/{self._lane.id}/cancel"
+        )
         with suppress(Refused):
             await self._line.post(path)
 
@@ -220,7 +228,9 @@ class Person:
         if chosen:
             self._lane.was_rewound = True
             with suppress(Refused):  # it has left the window before
-                await self._line.post(f"/conversations/{self._name}/rewind", chosen, agent_id=self._lane.agent)
+                await self._line.post(
+                    f"/conversations/{self._name}/rewind", chosen, agent_id=self._lane.agent
+                )
 
     async def delete(self) -> None:
         self._lane.fate = "doomed"
@@ -249,10 +259,17 @@ class Person:
         return said
 
 
+async def look_at_window(line: Line, lane: Lane) -> Body:
+    """What a repair of this history would find; nothing is changed."""
+    name = lane.conversation or "default"
+    return await line.post(f"/agents/{lane.agent}/repair", {}, conversation_id=name, dry_run="true")
+
+
 async def open_request(line: Line, lane: Lane) -> Body | None:
-    """What the agent waits with, if it does: the last thing in its history."""
-    page = await line.get(lane.path, limit=1, order="desc", **lane.query)
-    return page[0] if page and page[0]["message_type"] == "approval_request_message" else None
+    """What the agent waits with, if it does: the last thing in its context."""
+    last_id = (await look_at_window(line, lane))["in_context_message_ids"][-1]
+    parts = await line.get(f"/messages/{last_id}")
+    return next((part for part in parts if part["message_type"] == "approval_request_message"), None)
 
 
 def _answer_item(call: Body, approves: bool) -> Body:

@@ -48,7 +48,7 @@ from remanence.runs.conversations import router as conversation_speech
 from remanence.runs.endpoints import router as run_routes
 from remanence.runs.event_log import EventLog
 from remanence.runs.housekeeping import Housekeeping
-from remanence.runs.repository import OpenRun
+from remanence.runs.repository import HeldRun
 from remanence.runs.service import RunService
 from remanence.runs.speaking import Speaker
 from remanence.runs.supervisor import Supervisor
@@ -119,7 +119,9 @@ class _House:
             ],
         )
         self._events = EventLog(db)
-        self._background = Background(db, self._events, Callbacks(db, vault.signing_key))
+        self._background = Background(
+            db, self._events, Callbacks(db, vault.signing_key), self._supervisor.telling
+        )
         self._agents = AgentService(
             db,
             self._catalogue,
@@ -144,6 +146,7 @@ class _House:
         await self._db.write(_furnish_everyone)
         await self._events.start()
         self._supervisor.revive = self._carry_on
+        self._supervisor.conclude = self._background.conclude
         await self._supervisor.sweep()
         self._supervisor.start()
         self._housekeeping.start()
@@ -199,7 +202,7 @@ class _House:
         if self._local is not None and self._default_model() == self._local.default_handle:
             self._local.start()
 
-    async def _carry_on(self, found: OpenRun) -> None:
+    async def _carry_on(self, found: HeldRun) -> None:
         revived = await self._runs.carry_on(found)
         if revived is not None and revived.sent.run.background:
             self._background.keep(revived.actor, revived.sent, revived.request, stored=revived.stored)

@@ -249,6 +249,7 @@ LASTING = {
     "background.callback": "A callback tells of the end, signed, tried again, and noted on the run.",
     "background.crash": "A run whose process was killed is carried on within 30 s, each step once.",
     "background.crash-queue": "Those who waited behind it are served after it, in order.",
+    "background.crash-untold": "What was saved and not told before a crash is told after it, callback included.",
     "background.expiry": "A stream is a 410 three hours after its end; the messages stay.",
     "background.failure": "A failure ends a background stream with an error frame and [DONE].",
     "background.follow": "A run is followed live from any server on the database.",

@@ -10,11 +10,15 @@ import httpx
 import pytest
 from tests.support.api import Api, assert_takes_turns, assert_well_formed, open_api
 from tests.support.databases import Databases
+from tests.support.receiver import Receiver
 from tests.support.scripted_model import Gate, ScriptedModel, calls, says
 from tests.support.server import RunningServer
 from tests.support.server_process import ServerProcess
 from tests.support.waiting import until
 from tests.support.wire import Frame, read_frames
+
+from remanence.kit import json
+from remanence.kit.failpoints import VARIABLE
 
 WITHIN_S = 30
 INSERT = calls("memory_insert", label="human", new_string="Likes tea")
@@ -158,6 +162,43 @@ async def test_killed_in_its_first_words_the_run_starts_again(servers: Servers, 
         assert "".join(f["content"] for f in frames if f.kind == "assistant_message") == "Never to Noted."
         await check_each_step_is_there_once(api, model, agent, run_id)
     model.verify()
+
+
+@pytest.mark.promise("background.crash-untold")
+async def test_killed_when_all_was_saved_and_little_told_the_rest_is_told_and_called_back(
+    databases: Databases, tmp_path: Path, model: ScriptedModel
+) -> None:
+    url = databases.fresh()
+    model.script(INSERT, says("That is noted."))
+    fail_point = {VARIABLE: "runs.checkpoint.Checkpoint._write:after:2"}
+    dying = ServerProcess(url, tmp_path, model_url=model.base_url, settings=fail_point)
+    living = ServerProcess(url, tmp_path, model_url=model.base_url)
+    with Receiver() as receiver:
+        try:
+            await asyncio.to_thread(dying.start)
+            async with open_api(dying.base_url) as api:
+                agent = await api.create_agent()
+            run_id = await begin(dying, agent, "I like tea", stream_tokens=True, callback_url=receiver.url)
+            await asyncio.to_thread(dying.wait)
+            await asyncio.to_thread(living.start)
+            stream = await follow(living, run_id)
+            frames = check_the_stream_is_whole(stream)
+            assert "".join(f["content"] for f in frames if f.kind == "assistant_message") == "That is noted."
+            assert await follow(living, run_id, 2) == b"".join(
+                frame + b"\n\n" for frame in stream.split(b"\n\n")[2:-1]
+            )
+            async with open_api(living.base_url) as api:
+                await check_each_step_is_there_once(api, model, agent, run_id)
+            await until(partial(was_called, receiver))
+        finally:
+            dying.kill()
+            living.kill()
+    assert [json.decode(each.body)["run_id"] for each in receiver.received] == [run_id]
+    model.verify()
+
+
+async def was_called(receiver: Receiver) -> bool:
+    return bool(receiver.received)
 
 
 async def is_told(server: Server, run_id: str, text: bytes) -> bool:

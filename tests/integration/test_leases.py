@@ -262,7 +262,7 @@ async def test_renewing_keeps_a_lease_from_lapsing(house: House) -> None:
     for each in (plan, waiting):
         await house.db.write(_lapse, each.run.id)
     await house.db.write(repository.renew, [plan.run.id, waiting.run.id])
-    assert not any(found.has_lapsed for found in await house.db.read(repository.list_open))
+    assert not any(found.has_lapsed for found in await house.db.read(repository.list_held))
     assert not await LeaseAttempt(house.db, house.plan("also")).start()
 
 
@@ -293,13 +293,68 @@ async def test_a_run_that_cannot_be_carried_on_is_ended_and_keeps_none_from_the_
         await house.hand_to(plan.run.id, DEAD)
     await house.db.write(_set_run, orphan.run.id, background=True)
 
-    async def revive(found: repository.OpenRun) -> None:
+    async def revive(found: repository.HeldRun) -> None:
         raise NotFound(f"{found.id} was in a conversation that was deleted.")
 
     supervisor.revive = revive
     await supervisor.sweep()
     for plan in (orphan, other):
         assert (await house.db.read(_run, plan.run.id))[0] == "failed"
+
+
+async def test_one_that_was_cancelled_and_whose_process_died_holds_nobody_up(house: House) -> None:
+    plan = house.plan("cancelled")
+    await house.admitted(plan)
+    assert await house.db.write(repository.cancel_run, house.actor, plan.run.id)
+    await house.hand_to(plan.run.id, DEAD)
+    await Supervisor(house.db, house.checkpoint).sweep()
+    assert (await house.db.read(_lease, house.agent))[0] is None, "the next message need not wait"
+    assert await house.db.read(_run, plan.run.id) == ("cancelled", "cancelled")
+    assert await house.db.read(_set_aside, plan.run.id) == [True]
+    assert await house.db.read(repository.list_held) == []
+
+
+async def test_only_the_end_of_a_background_run_is_left_to_be_told(house: House) -> None:
+    supervisor = Supervisor(house.db, house.checkpoint)
+    told: list[repository.HeldRun] = []
+
+    async def conclude(found: repository.HeldRun) -> None:
+        told.append(found)
+
+    supervisor.conclude = conclude
+    for is_background in (True, False):
+        plan = house.plan()
+        attempt = await house.admitted(plan)
+        await house.db.write(_set_run, plan.run.id, background=is_background)
+        state = await house.state(attempt)
+        await house.checkpoint.save(plan, state, house.record(plan), fence=attempt.fence)
+    held = await house.db.read(repository.list_held)
+    assert [found.is_background for found in held] == [True]
+    await supervisor.sweep()
+    assert told == [], "its process lives, and will tell it"
+    await house.hand_to(held[0].id, DEAD)
+    supervisor.telling.add(held[0].id)
+    await supervisor.sweep()
+    assert told == [], "it is being told"
+    supervisor.telling.clear()
+    await supervisor.sweep()
+    assert [(found.id, found.is_open) for found in told] == [(held[0].id, False)]
+
+
+async def test_one_that_another_process_tells_is_told_by_nobody_else(house: House) -> None:
+    plan = house.plan()
+    await house.admitted(plan)
+    await house.hand_to(plan.run.id, ELSEWHERE)
+    with pytest.raises(LeaseLost):
+        await house.db.write(
+            repository.append_events,
+            plan.run.id,
+            this_worker(),
+            first_seq=1,
+            last_seq=1,
+            frames="data: 1\n\n",
+            channel="news",
+        )
 
 
 async def test_a_run_that_ended_is_not_ended_again(house: House) -> None:

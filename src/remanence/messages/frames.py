@@ -14,6 +14,7 @@ from uuid import uuid4
 from remanence.core.argument_stream import ArgumentStream
 from remanence.core.event import Event, RunFinished, RunUsage, StepSaved, Streamed
 from remanence.core.llm import Delta, Finished, ReasoningDelta, TextDelta, ToolCallDelta
+from remanence.core.message import Message
 from remanence.errors import AppError, ContextOverflow, EmptyReply, ProviderError, RateLimited
 from remanence.kit import json
 from remanence.kit.clock import utc_now
@@ -179,13 +180,17 @@ class Translator:
             {progress.message_id, id_before(progress.message_id)} if progress is not None else set[str]()
         )
         self._progress = None
+        return [frame_of(body) for body in self.bodies(event.messages) if body["id"] not in streamed]
+
+    def bodies(self, messages: Sequence[Message]) -> list[Body]:
+        """What this reader gets to see of these, whole."""
         bodies = [
             body
-            for message in event.messages
-            if message.role != "user" and not is_answer(message) and message.id not in streamed
+            for message in messages
+            if message.role != "user" and not is_answer(message)
             for body in typed_messages(message, self._view)
         ]
-        return [frame_of(body) for body in keep_types(bodies, self._wanted)]
+        return keep_types(bodies, self._wanted)
 
     def _streamed(self, event: Streamed) -> list[Frame]:
         progress = self._progress

@@ -8,29 +8,27 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Literal
 
 from sqlalchemy import Connection
 
 from remanence.core.actor import Actor
-from remanence.core.event import RunFinished, StepSaved
+from remanence.core.event import RunFinished
 from remanence.core.message import Message
 from remanence.db.database import Database
 from remanence.errors import LeaseLost
-from remanence.kit.clock import utc_now
 from remanence.kit.ids import RunId
 from remanence.kit.worker import this_worker
 from remanence.messages.frames import DONE, Frame, Translator, finish_frames, ping_frame
 from remanence.runs import repository
 from remanence.runs.replay import how_it_ended
 from remanence.runs.supervisor import Channel
+from remanence.runs.untold import untold_frames
 
 CHANNEL = "remanence_runs"
 _GATHER_S = 0.02
 """Frames are stored at most this often, so that many quick tokens are few commits."""
-_LATE = timedelta(seconds=5)
-"""After this the last frames of a run that is over are not to be expected any more."""
+_DONE = DONE.before.decode()
 _POLL_S = 0.25
 """How often a reader looks by itself, should word of news not reach it."""
 
@@ -65,8 +63,10 @@ class EventLog:
         `stored` is what it had saved in another process; what of this was never told, comes first.
         Raises LeaseLost once another process has the run: the rest of its stream is told there.
         """
-        seq, untold = await self._db.read(_look_back, run_id, stored)
-        first = [frame for event in untold for frame in translator.frames(event)]
+        seq, told = await self._db.read(_look_back, run_id)
+        if told.endswith(_DONE):
+            return
+        first = untold_frames(translator.bodies([each for each in stored if each.step_id is not None]), told)
         seq = await self._append(
             run_id, seq, [ping_frame(run_id), *first] if has_pings and not seq else first
         )
@@ -76,24 +76,27 @@ class EventLog:
                 if isinstance(event, RunFinished) and isinstance(event.error, LeaseLost):
                     raise event.error
             frames = [frame for event in events for frame in translator.frames(event)]
-            seq = await self._append(run_id, seq, frames)
-            if any(isinstance(event, RunFinished) for event in events):
+            is_last = any(isinstance(event, RunFinished) for event in events)
+            seq = await self._append(run_id, seq, frames, is_last=is_last)
+            if is_last:
                 return
             await asyncio.sleep(_GATHER_S)
 
-    async def _append(self, run_id: RunId, seq: int, frames: Sequence[Frame]) -> int:
+    async def _append(
+        self, run_id: RunId, seq: int, frames: Sequence[Frame], *, is_last: bool = False
+    ) -> int:
         """The number of the last frame."""
         if frames:
-            numbered = b"".join(frame.numbered(seq + n) for n, frame in enumerate(frames, 1))
-            last = seq + len(frames)
+            text = b"".join(frame.numbered(seq + n) for n, frame in enumerate(frames, 1)).decode()
             await self._db.write(
                 repository.append_events,
                 run_id,
                 this_worker(),
                 first_seq=seq + 1,
-                last_seq=last,
-                frames=numbered.decode(),
+                last_seq=seq + len(frames),
+                frames=text,
                 channel=CHANNEL,
+                is_last=is_last,
             )
             self._wake(run_id)
         return seq + len(frames)
@@ -139,17 +142,10 @@ class EventLog:
             news.set()
 
 
-def _look_back(
-    connection: Connection, run_id: RunId, stored: Sequence[Message]
-) -> tuple[int, list[StepSaved]]:
-    """How far the stream has come, and what was saved without being told: its process died in between."""
+def _look_back(connection: Connection, run_id: RunId) -> tuple[int, str]:
+    """How far the stream has come, and all that it has told."""
     seq = repository.last_event_seq(connection, run_id)
-    told = repository.all_frames(connection, run_id) if stored and seq else ""
-    return seq, [
-        StepSaved(each.step_id, (each,))
-        for each in stored
-        if each.step_id is not None and each.id not in told
-    ]
+    return seq, repository.all_frames(connection, run_id) if seq else ""
 
 
 def _read(
@@ -160,10 +156,10 @@ def _read(
     chunks: list[Chunk] = []
     ending: RunFinished | Literal["told"] | None = None
     if run.completed_at is not None:
-        if repository.has_event_ending(connection, run_id, DONE.before.decode()):
+        if repository.has_event_ending(connection, run_id, _DONE):
             ending = "told"
-        elif utc_now() - run.completed_at > _LATE:
-            ending = how_it_ended(connection, run)  # its process died before it could say so
+        elif not repository.is_held(connection, run_id):
+            ending = how_it_ended(connection, run)  # nobody is left who could say so
     for row in repository.list_events(connection, run_id, after):
         frames = row.frames.encode().split(b"\n\n")[:-1]
         wanted = frames[max(0, after + 1 - row.first_seq) :]

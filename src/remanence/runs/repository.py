@@ -65,6 +65,8 @@ _USAGE_FIELDS = (
 _STEP_FIELDS = set(Step.model_fields) - {"usage", "tags"}
 _OPEN = ("created", "running")
 _EVENT_ROWS = 200
+_NOBODY = ""
+"""In place of a worker: it is to be taken over by whoever comes first."""
 
 OTID_KEPT = timedelta(hours=3)
 """How long a stream can be resumed, and a message id sent again attaches to its run."""
@@ -141,6 +143,7 @@ _FINISH_RUN = (
             (_was_cancelled, RunRow.completed_at), else_=bindparam("now", type_=RunRow.completed_at.type)
         ),
         metadata_=bindparam("new_metadata"),
+        worker=case((RunRow.background, RunRow.worker)),  # the end of one in the background is yet to be told
         ttft_ns=bindparam("to_first_token_ns"),
         total_duration_ns=bindparam("duration_ns"),
         tools_used=bindparam("new_tools_used"),
@@ -334,7 +337,7 @@ def let_go(connection: Connection, run_ids: Sequence[RunId]) -> None:
     connection.execute(
         update(RunRow)
         .where(RunRow.id.in_(run_ids), RunRow.background.is_(True))
-        .values(worker=None, alive_until=now)
+        .values(worker=_NOBODY, alive_until=now)
     )
 
 
@@ -378,57 +381,84 @@ def list_open_runs(connection: Connection, actor: Actor, lane: str) -> list[RunI
 
 
 @dataclass(frozen=True, slots=True)
-class OpenRun:
+class HeldRun:
+    """One that a process has something left to do for, alive or dead."""
+
     id: RunId
-    worker: str | None
+    worker: str
     has_lapsed: bool
+    is_open: bool
+    was_cancelled: bool
+    is_background: bool
     is_carried_on: bool
     """It goes on in another process: nobody waits for it here, or it has begun something outside."""
 
 
-def list_open(connection: Connection) -> list[OpenRun]:
-    """All runs under way, the process that has each, and whether its time is up."""
+def list_held(connection: Connection) -> list[HeldRun]:
+    """All runs that somebody has to see to, the process that has each, and whether its time is up."""
     now = utc_now()
     rows = connection.execute(
-        select(RunRow.id, RunRow.worker, RunRow.alive_until, RunRow.background, ToolJournalRow.run_id)
+        select(
+            RunRow.id,
+            RunRow.status,
+            RunRow.worker,
+            RunRow.alive_until,
+            RunRow.background,
+            ToolJournalRow.run_id,
+        )
         .outerjoin(ToolJournalRow, ToolJournalRow.run_id == RunRow.id)
-        .where(RunRow.status.in_(_OPEN))
+        .where(RunRow.worker.is_not(None))
     )
     return [
-        OpenRun(
+        HeldRun(
             RunId(row.id),
             row.worker,
-            row.alive_until is None or row.alive_until < now,
-            row.background or row.run_id is not None,
+            has_lapsed=row.alive_until is None or row.alive_until < now,
+            is_open=row.status in _OPEN,
+            was_cancelled=row.status == "cancelled",
+            is_background=row.background,
+            is_carried_on=row.status in _OPEN and (row.background or row.run_id is not None),
         )
         for row in rows
     ]
 
 
-def claim_run(connection: Connection, found: OpenRun, worker: str) -> Claim | None:
-    """Takes an abandoned run over, unless another process was quicker."""
+def claim_run(connection: Connection, found: HeldRun, worker: str) -> Claim | None:
+    """Takes an abandoned run over, or the telling of its end, unless another process was quicker."""
     now = utc_now()
+    is_open = RunRow.status.in_(_OPEN)
     row = connection.execute(
         update(RunRow)
-        .where(
-            RunRow.id == found.id,
-            RunRow.status.in_(_OPEN),
-            RunRow.worker.is_not_distinct_from(found.worker),
-        )
+        .where(RunRow.id == found.id, is_open if found.is_open else ~is_open, RunRow.worker == found.worker)
         .values(worker=worker, alive_until=now + timedelta(seconds=LEASE_S))
         .returning(*_RUN, RunRow.request)
     ).first()
     return Claim(_run_from(row), row.request or {}) if row is not None else None
 
 
+def dismiss(connection: Connection, run_id: RunId) -> None:
+    """Nothing is left to do for it."""
+    connection.execute(update(RunRow).where(RunRow.id == run_id).values(worker=None))
+
+
+def is_held(connection: Connection, run_id: RunId) -> bool:
+    return connection.scalar(select(RunRow.worker).where(RunRow.id == run_id)) is not None
+
+
 def end_dead_run(connection: Connection, run_id: RunId) -> None:
-    """Its process died. What it had saved stands; an input that was never answered is set aside."""
+    """Its process died. What it had saved stands; an input that was never answered is set aside.
+
+    One in the background is held until its end has been told as well.
+    """
     metadata: JsonObject = connection.scalar(select(RunRow.metadata_).where(RunRow.id == run_id)) or {}
     error = {"error": "The server stopped while this run was under way."}
     connection.execute(
         update(RunRow)
         .where(RunRow.id == run_id, RunRow.status.in_(_OPEN))
         .values(status="failed", stop_reason="error", completed_at=utc_now(), metadata_=metadata | error)
+    )
+    connection.execute(
+        update(RunRow).where(RunRow.id == run_id, RunRow.background.is_(False)).values(worker=None)
     )
     strike_journal(connection, run_id)
     messages.mark_failed(connection, run_id)  # also those of one that was cancelled just before
@@ -544,14 +574,22 @@ def append_events(
     last_seq: int,
     frames: str,
     channel: str,
+    is_last: bool = False,
 ) -> None:
-    """Raises LeaseLost when another process has the run by now: then the stream is its to write."""
+    """With the last of them the run is let go, unless somebody is to be called back.
+
+    Raises LeaseLost when another process has the run by now: then the stream is its to write.
+    """
     written = connection.execute(
         _APPEND_EVENTS,
         {"run": run_id, "by": worker, "first": first_seq, "last": last_seq, "text": frames},
     )
     if written.rowcount == 0:
         raise LeaseLost("Another process has this run, and writes its stream.")
+    if is_last:
+        connection.execute(
+            update(RunRow).where(RunRow.id == run_id, RunRow.callback_url.is_(None)).values(worker=None)
+        )
     notify(connection, channel, run_id)
 
 
@@ -566,7 +604,8 @@ def list_events(connection: Connection, run_id: RunId, after: int) -> Sequence[R
 
 
 def all_frames(connection: Connection, run_id: RunId) -> str:
-    return "".join(connection.scalars(select(RunEventsRow.frames).where(RunEventsRow.run_id == run_id)))
+    frames = select(RunEventsRow.frames).where(RunEventsRow.run_id == run_id)
+    return "".join(connection.scalars(frames.order_by(RunEventsRow.last_seq)))
 
 
 def has_event_ending(connection: Connection, run_id: RunId, ending: str) -> bool:
@@ -632,7 +671,7 @@ def note_callback(
     connection.execute(
         update(RunRow)
         .where(RunRow.id == run_id)
-        .values(callback_sent_at=sent_at, callback_status_code=status, callback_error=error)
+        .values(callback_sent_at=sent_at, callback_status_code=status, callback_error=error, worker=None)
     )
 
 

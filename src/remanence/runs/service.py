@@ -174,7 +174,7 @@ class RunService:
             request=request.kept() | {"user_id": actor.user_id} if request.background else None,
         )
 
-    async def carry_on(self, found: repository.OpenRun) -> Revived | None:
+    async def carry_on(self, found: repository.HeldRun) -> Revived | None:
         """Takes a run over whose process died, from its last step on.
 
         One in the foreground has nobody left to talk to: only what it had begun is put on record.
@@ -183,9 +183,7 @@ class RunService:
         if claim is None:
             return None
         run = claim.run
-        user_id = claim.request.get("user_id", DEFAULT_USER_ID)
-        actor = Actor(user_id=UserId(user_id), organization_id=run.organization_id)
-        request = SendRequest.model_validate(claim.request or {"messages": []})
+        actor, request = who_asked(claim)
         agent, done = await self._db.read(_what_is_done, actor, run)
         answer = request.answer() or (done.journal.answer if done.journal else None)
         plan = RunPlan(
@@ -333,6 +331,13 @@ def _what_is_done(connection: Connection, actor: Actor, run: Run) -> tuple[Agent
     conversation = get_conversation(connection, actor, run.conversation_id) if run.conversation_id else None
     journal = repository.find_journal(connection, run.id)
     return agent, _Done(unsaved, calls, usage, tuple(stored), conversation, journal)
+
+
+def who_asked(claim: repository.Claim) -> tuple[Actor, SendRequest]:
+    """Of a run taken over: its user, and the request without the messages, which are stored."""
+    user_id = UserId(claim.request.get("user_id", DEFAULT_USER_ID))
+    actor = Actor(user_id=user_id, organization_id=claim.run.organization_id)
+    return actor, SendRequest.model_validate(claim.request or {"messages": []})
 
 
 def view_of(agent: Agent, request: SendRequest) -> View:

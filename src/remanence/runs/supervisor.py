@@ -9,7 +9,7 @@ import contextlib
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from remanence.core.event import Event, RunFinished, RunUsage
@@ -73,8 +73,12 @@ class Supervisor:
         self._runs: dict[RunId, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._keeper: asyncio.Task[None] | None = None
-        self.revive: Callable[[repository.OpenRun], Awaitable[None]] | None = None
+        self.revive: Callable[[repository.HeldRun], Awaitable[None]] | None = None
         """Set by the service that knows how to carry a background run on."""
+        self.conclude: Callable[[repository.HeldRun], Awaitable[None]] | None = None
+        """Set by the service that knows how to tell the end of one that is over."""
+        self.telling: set[RunId] = set()
+        """Runs that are over here, and whose end is still being told."""
 
     def start(self) -> None:
         self._keeper = asyncio.create_task(self._keep())
@@ -214,8 +218,8 @@ class Supervisor:
                 is_due = time.monotonic() - renewed_at >= _RENEW_S
                 if is_due:
                     await self.sweep()
-                if self._runs:
-                    run_ids = list(self._runs)
+                if self._runs or self.telling:
+                    run_ids = [*self._runs, *self.telling]
                     if is_due:
                         await self._db.write(repository.renew, run_ids)
                     for run_id in await self._db.read(repository.list_cancelled, run_ids):
@@ -227,21 +231,25 @@ class Supervisor:
             await asyncio.sleep(_LOOK_S)
 
     async def sweep(self) -> None:
-        """Ends the runs that dead processes left, and carries those in the background on."""
-        for found in await self._db.read(repository.list_open):
-            is_gone = found.has_lapsed or (found.worker is not None and is_surely_gone(found.worker))
-            if found.id in self._runs or not is_gone:
-                continue
-            if found.is_carried_on and self.revive is not None:
-                log.info("carrying on run %s, whose process is gone", found.id)
-                try:
-                    await self.revive(found)
-                except (AppError, ValueError) as error:  # its agent or conversation was deleted, say
-                    log.warning("ending run %s, which cannot be carried on: %s", found.id, error)
-                    await self._db.write(repository.end_dead_run, found.id)
-            else:
-                log.info("ending run %s, whose process is gone", found.id)
-                await self._db.write(repository.end_dead_run, found.id)
+        """Ends the runs that dead processes left, carries those in the background on, and tells their ends."""
+        for found in await self._db.read(repository.list_held):
+            is_gone = found.has_lapsed or is_surely_gone(found.worker)
+            if is_gone and found.id not in self._runs and found.id not in self.telling:
+                await self._take_over(found)
+
+    async def _take_over(self, found: repository.HeldRun) -> None:
+        if found.is_carried_on and self.revive is not None:
+            log.info("carrying on run %s, whose process is gone", found.id)
+            try:
+                await self.revive(found)
+                return
+            except (AppError, ValueError) as error:  # its agent or conversation was deleted, say
+                log.warning("run %s cannot be carried on: %s", found.id, error)
+        if found.is_open or found.was_cancelled or not found.is_background:
+            log.info("ending run %s, whose process is gone", found.id)
+            await self._db.write(repository.end_dead_run, found.id)
+        if found.is_background and self.conclude is not None:
+            await self.conclude(replace(found, is_open=False))
 
 
 def _settle(future: "asyncio.Future[None]") -> None:

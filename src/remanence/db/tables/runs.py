@@ -9,7 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from remanence.db.tables.base import Base, Identified, Owned, json_field
 from remanence.db.types import UtcDateTime
 
-_OPEN = text("status IN ('created', 'running')")
+_HELD = text("worker IS NOT NULL")
 
 
 class RunRow(Identified, Owned, Base):
@@ -18,8 +18,8 @@ class RunRow(Identified, Owned, Base):
         Index("ix_runs_agent_id_created_at", "agent_id", "created_at"),
         Index("ix_runs_organization_id_created_at", "organization_id", "created_at"),
         Index("ix_runs_lane_status", "lane", "status"),
-        # The few that are under way, among all that ever were.
-        Index("ix_runs_open", "alive_until", sqlite_where=_OPEN, postgresql_where=_OPEN),
+        # The few that somebody has to see to, among all that ever were.
+        Index("ix_runs_held", "alive_until", sqlite_where=_HELD, postgresql_where=_HELD),
     )
 
     agent_id: Mapped[str] = mapped_column(ForeignKey("agents.id", ondelete="CASCADE"), nullable=False)
@@ -33,7 +33,7 @@ class RunRow(Identified, Owned, Base):
     alive_until: Mapped[datetime | None] = mapped_column(UtcDateTime)
     """While it waits or works, its process keeps this ahead of the clock."""
     worker: Mapped[str | None] = mapped_column(String)
-    """The process that has it (`kit/worker.py`)."""
+    """The process (`kit/worker.py`) that has something left to do for it: to run it, to tell its end."""
     stop_reason: Mapped[str | None] = mapped_column(String)
     metadata_: Mapped[Any] = json_field()
     request_config: Mapped[Any] = json_field()
