@@ -16,6 +16,8 @@ from remanence.sandbox.runner import SandboxSettings
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has these fences")
 
+OWN_SLEEP = 1_000_000 + os.getpid()
+"""How long what is left behind would sleep: nobody else sleeps that long."""
 SETTINGS = SandboxSettings(
     has_network=False, timeout_s=20, memory_bytes=256 << 20, processes=16, open_files=64, file_bytes=4 << 20
 )
@@ -94,7 +96,7 @@ def test_what_was_printed_is_kept_and_cut_with_a_note(fenced: SharedSandbox) -> 
 
 
 def test_a_cancelled_call_is_gone_with_all_it_started(fenced: SharedSandbox, tmp_path: Path) -> None:
-    source = "import subprocess\ndef attack():\n    p = subprocess.Popen(['sleep', '1000'])\n    hold()\n"
+    source = f"import subprocess\ndef attack():\n    subprocess.Popen(['sleep', '{OWN_SLEEP}'])\n    hold()\n"
 
     async def cancel() -> None:
         started = asyncio.Event()
@@ -113,23 +115,23 @@ def test_a_cancelled_call_is_gone_with_all_it_started(fenced: SharedSandbox, tmp
         await fenced.sandbox.settle()
 
     fenced.do(cancel())
-    assert not [each for each in _commands() if each == b"sleep\x001000\x00"]
+    assert not [each for each in _commands() if each == b"sleep\x00%d\x00" % OWN_SLEEP]
 
 
 def test_what_a_call_leaves_running_ends_with_it(fenced: SharedSandbox) -> None:
-    source = """
+    source = f"""
 import os, time
 def attack():
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
-            os.execv('/bin/sleep', ['sleep', '1234'])
+            os.execv('/bin/sleep', ['sleep', '{OWN_SLEEP}'])
         os._exit(0)
     return 'left'
 """
     assert fenced.run(source).text == "left"
     fenced.do(fenced.sandbox.settle())
-    assert not [each for each in _commands() if each == b"sleep\x001234\x00"]
+    assert not [each for each in _commands() if each == b"sleep\x00%d\x00" % OWN_SLEEP]
 
 
 def test_no_scratch_is_left_behind(fenced: SharedSandbox) -> None:

@@ -34,6 +34,7 @@ _HOST_SCRATCH = "remanence-sandbox-"
 _INSIDE_UID = 1000
 _FIRST_UID = 1_700_000_000
 _FIRST_UID_IN_CONTAINER = 52_000
+_UIDS_EACH, _RANGES, _RANGES_IN_CONTAINER = 128, 100_000, 100
 """Calls of a server that runs as root get a user each: limits on processes are counted by user."""
 
 
@@ -175,18 +176,19 @@ def go_first_when_memory_is_short() -> None:
         Path("/proc/self/oom_score_adj").write_text("1000")
 
 
-def uid_of(slot: int) -> int:
-    return (_FIRST_UID if _has_all_users() else _FIRST_UID_IN_CONTAINER) + slot
+def first_uid() -> int:
+    """Of as many as a zygote may need; other zygotes on this machine have others."""
+    if _has_all_users():
+        return _FIRST_UID + os.getpid() % _RANGES * _UIDS_EACH
+    return _FIRST_UID_IN_CONTAINER + os.getpid() % _RANGES_IN_CONTAINER * _UIDS_EACH
 
 
 def _has_all_users() -> bool:
     try:
-        return any(
-            int(count) > _FIRST_UID + 10_000
-            for _, _, count in (line.split() for line in Path("/proc/self/uid_map").read_text().splitlines())
-        )
+        lines = Path("/proc/self/uid_map").read_text().splitlines()
     except OSError:
         return True
+    return any(int(line.split()[2]) > _FIRST_UID + _RANGES * _UIDS_EACH for line in lines)
 
 
 def make_host_scratch(uid: int | None) -> str:

@@ -50,7 +50,8 @@ class Call:
 
 
 class Zygote:
-    def __init__(self, orders: socket.socket, setup: Setup, level: str) -> None:
+    def __init__(self, orders: socket.socket, setup: Setup, level: str, first_uid: int) -> None:
+        self._first_uid = first_uid
         self._orders = orders
         self._setup = setup
         self._level = level
@@ -106,7 +107,7 @@ class Zygote:
     def _start(self, order: dict[str, Any], handles: list[int]) -> None:
         taken = {call.slot for call in (*self._calls.values(), *self._sweeping.values())}
         slot = next(number for number in range(len(taken) + 1) if number not in taken)
-        uid = fence.uid_of(slot) if self._setup.is_root else None
+        uid = self._first_uid + slot if self._setup.is_root else None
         scratch = None if self._level == "namespaces" else fence.make_host_scratch(uid)
         limits = self._fitted(Limits(**order["limits"]))
         asks = limits.network and self._level != "limits"
@@ -283,6 +284,7 @@ def main() -> None:
     setup = Setup(**json.loads(sys.argv[3]))
     setup.readable.extend(path for path in {sys.prefix, sys.base_prefix, *sys.path} if Path(path).is_dir())
     level, reason = choose_level(setup.level)
+    first_uid = fence.first_uid()
     try:
         if level == "namespaces":
             enter_namespace_of_zygote(setup.is_root)
@@ -302,7 +304,7 @@ def main() -> None:
     gc.freeze()
     gc.disable()
     orders.send(json.dumps({"level": level, "reason": reason}).encode())
-    Zygote(orders, setup, level).serve(lifeline)
+    Zygote(orders, setup, level, first_uid).serve(lifeline)
 
 
 if __name__ == "__main__":
