@@ -48,6 +48,7 @@ from remanence.runs.conversations import router as conversation_speech
 from remanence.runs.endpoints import router as run_routes
 from remanence.runs.event_log import EventLog
 from remanence.runs.housekeeping import Housekeeping
+from remanence.runs.provenance import router as provenance_routes
 from remanence.runs.repository import HeldRun
 from remanence.runs.service import RunService
 from remanence.runs.speaking import Speaker
@@ -176,6 +177,7 @@ class _House:
             conversation_routes(self._db, self._catalogue),
             block_routes(self._db),
             revision_routes(self._db),
+            provenance_routes(self._db),
             tool_routes(self._db),
             model_routes(self._catalogue),
             provider_routes(self._db, self._providers),

@@ -60,6 +60,7 @@ AGENTS_CHANGE = {
     "agents.delete": "Delete answers a message; afterwards everything about the agent is a 404.",
     "agents.recompile": "recompile gives the compiled text; dry_run stores nothing, update_timestamp renews the time.",
     "agents.reset": "Reset clears the context and keeps the history; it adds the first messages if asked.",
+    "agents.update.at-once": "Changes of different settings that come at once are all kept.",
     "agents.update.compaction": "compaction_settings merge by field; another mode brings its prompt.",
     "agents.update.errors": "A refused change changes nothing.",
     "agents.update.hidden": "hidden is applied.",
@@ -280,8 +281,10 @@ REVISIONS = {
     "revisions.conflict": "base_revision keeps what others wrote since, or is a 409 that names the newest revision.",
     "revisions.find": "Writes are found by the run, the message or the agent that led to them.",
     "revisions.list": "Each write to a block tells who made it, in which run and step, with which tool and why.",
+    "revisions.provenance": "A write shows the messages that led to it: what was asked, what tools returned.",
     "revisions.restore": "A block goes back to any revision, or one step at a time, a deleted one too.",
     "revisions.retrieve": "A revision shows its difference to the one before it, or to any other.",
+    "revisions.rewind": "Memory goes back with the messages of a rewind; what others wrote stays.",
     "revisions.two-writers": "Agents that write to one block at once keep both edits, or are told that they touch.",
     "revisions.undo-run": "What a run wrote is taken back at once, and later writes stay.",
 }
@@ -342,6 +345,7 @@ UNSERVED = {
 OWN = {
     "GET /v1/blocks/{block_id}/revisions": "lists what was written to a block, by whom and why",
     "GET /v1/blocks/{block_id}/revisions/{number}": "shows one write with its difference",
+    "GET /v1/blocks/{block_id}/revisions/{number}/provenance": "shows the messages that led to a write",
     "GET /v1/revisions/": "finds what a run, a message or an agent wrote",
     "POST /v1/blocks/{block_id}/revisions/{number}/restore": "takes a block back to a revision",
     "POST /v1/blocks/{block_id}/revisions/{number}/undo": "takes one write back and keeps those after it",

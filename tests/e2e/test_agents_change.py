@@ -1,6 +1,7 @@
 """Changing agents: each field, whole lists, their memory's compiled form, and their end."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
@@ -356,3 +357,27 @@ def test_the_memory_of_an_agent_can_be_read_alone(tenant: Tenant) -> None:
     memory = tenant.http.get(f"/v1/agents/{agent['id']}/core-memory").json()
     assert memory == agent["memory"]
     assert memory["blocks"][0]["value"] == "Ada"
+
+
+@pytest.mark.promise("agents.update.at-once")
+def test_changes_that_come_at_once_are_all_kept(tenant: Tenant) -> None:
+    agent = tenant.agent()
+    path = f"/v1/agents/{agent['id']}"
+    changes: list[dict[str, Any]] = [
+        {"context_window_limit": 9000},
+        {"max_tokens": 77},
+        {"parallel_tool_calls": True},
+        {"compaction_settings": {"clip_chars": 111}},
+        {"compaction_settings": {"sliding_window_percentage": 0.4}},
+    ]
+
+    def send(change: dict[str, Any]) -> int:
+        return tenant.http.patch(path, json=change).status_code
+
+    with ThreadPoolExecutor(len(changes)) as pool:
+        answers = list(pool.map(send, changes))
+    assert answers == [200] * len(changes)
+    state = tenant.state(agent["id"])
+    config, compaction = state["llm_config"], state["compaction_settings"]
+    assert (config["context_window"], config["max_tokens"], config["parallel_tool_calls"]) == (9000, 77, True)
+    assert (compaction["clip_chars"], compaction["sliding_window_percentage"]) == (111, 0.4)

@@ -207,3 +207,64 @@ def test_a_copy_that_is_deleted_or_renamed_does_not_show_the_original_again(talk
     talk.say(agent, "And here?", look, says("Eve."))
     assert "human" in returned(talk, agent)["tool_return"]
     assert "self" not in returned(talk, agent)["tool_return"]
+
+
+@pytest.mark.promise("revisions.provenance")
+def test_a_write_leads_to_what_was_said_and_returned_before_it(talk: Talk) -> None:
+    agent = talk.agent()
+    block_id = block_of(agent)
+    search = calls("conversation_search", query="figs")
+    talk.say(agent, "What do I like?", search, REMEMBER, says("Figs."))
+    talk.say(agent, "And else?", says("Nothing."))
+    led = talk.get(f"/v1/blocks/{block_id}/revisions/2/provenance")
+    assert kinds(led["messages"]) == ["user", "tool_call", "tool_return", "reasoning", "tool_call"]
+    assert led["messages"][0]["content"] == "What do I like?"
+    assert (led["agent_id"], led["revision"]["revision"]) == (agent["id"], 2)
+    assert talk.get(f"/v1/blocks/{block_id}/revisions/1/provenance")["messages"] == []
+
+
+@pytest.mark.promise("revisions.provenance")
+def test_a_write_that_a_person_allowed_leads_to_both_runs(talk: Talk) -> None:
+    agent = talk.agent()
+    talk.ask(
+        "PATCH", f"/v1/agents/{agent['id']}/tools/approval/memory_insert", json={"requires_approval": True}
+    )
+    asked = talk.say(agent, "I like figs", REMEMBER)
+    call_id = asked["messages"][-1]["tool_call"]["tool_call_id"]
+    yes = {"type": "approval", "approvals": [{"type": "approval", "tool_call_id": call_id, "approve": True}]}
+    talk.model.script(says("Noted."))
+    answer = talk.ask("POST", f"/v1/agents/{agent['id']}/messages", json={"messages": [yes]})
+    led = talk.get(f"/v1/blocks/{block_of(agent)}/revisions/2/provenance")
+    assert led["revision"]["run_id"] == answer["messages"][0]["run_id"]
+    assert led["messages"][0]["content"] == "I like figs"
+    assert kinds(led["messages"])[-1] == "approval_response"
+
+
+@pytest.mark.promise("revisions.rewind")
+def test_memory_goes_back_with_the_messages_of_a_rewind(talk: Talk) -> None:
+    agent = talk.agent()
+    talk.say(agent, "I like figs", REMEMBER, says("Noted."))
+    until = talk.history(agent)[-1]["id"]
+    more = calls("memory_insert", label="human", new_string="Likes dates.")
+    talk.say(agent, "And dates", more, says("Noted."))
+    persona = block_of(agent, "persona")
+    talk.sdk.blocks.update(persona, value="I am very calm.")
+    body = {"agent_id": agent["id"], "message_id": until, "restore_blocks": True}
+    answer = talk.ask("POST", "/v1/conversations/default/rewind", json=body)
+    assert answer["restored_block_ids"] == [block_of(agent)]
+    assert talk.block(agent, "human") == "Name: Eve\nLikes figs."
+    assert talk.block(agent, "persona") == "I am very calm."
+    assert talk.ask("POST", "/v1/conversations/default/rewind", json=body)["restored_block_ids"] == []
+
+
+@pytest.mark.promise("revisions.rewind")
+def test_a_rewind_that_would_overwrite_somebody_changes_nothing(talk: Talk) -> None:
+    agent = talk.agent()
+    talk.say(agent, "Hi", says("Hello."))
+    until = talk.history(agent)[-1]["id"]
+    talk.say(agent, "I like figs", REMEMBER, says("Noted."))
+    talk.sdk.blocks.update(block_of(agent), value="Name: Eve\nLikes figs and dates.")
+    before = talk.tenant.state(agent["id"])["message_ids"]
+    body = {"agent_id": agent["id"], "message_id": until, "restore_blocks": True}
+    assert talk.http.post("/v1/conversations/default/rewind", json=body).status_code == 409
+    assert talk.tenant.state(agent["id"])["message_ids"] == before

@@ -190,6 +190,12 @@ def get_agent(connection: Connection, actor: Actor, agent_id: str) -> Agent:
     return get_versioned(connection, actor.organization_id, agent_id)[0]
 
 
+def lock_agent(connection: Connection, actor: Actor, agent_id: str) -> Agent:
+    """The agent, which nobody else changes before the commit. Raises NotFound."""
+    connection.execute(select(AgentRow.id).where(*_mine(actor), AgentRow.id == agent_id).with_for_update())
+    return get_agent(connection, actor, agent_id)
+
+
 def get_versioned(connection: Connection, organization_id: OrgId, agent_id: str) -> tuple[Agent, int]:
     """The agent and the version of its state. Raises NotFound."""
     row = connection.execute(_ONE_AGENT, {"organization": organization_id, "agent": agent_id}).first()

@@ -7,13 +7,13 @@ from sqlalchemy import Connection
 
 from remanence.agents import repository
 from remanence.agents.beginnings import first_messages, system_message
+from remanence.agents.changing import adjusted, changes_to, new_compaction
 from remanence.agents.compiling import compile_for, compile_text, recompile
-from remanence.agents.model_settings import apply_model_settings
 from remanence.agents.queries import EVERYTHING, AgentQuery, Include
-from remanence.agents.schemas import AgentCreate, AgentUpdate, CompactionInput
+from remanence.agents.schemas import AgentCreate, AgentUpdate
 from remanence.agents.state import load_state
 from remanence.core.actor import Actor
-from remanence.core.agent import Agent, AgentState, CompactionSettings, Relations
+from remanence.core.agent import Agent, AgentState, Relations
 from remanence.core.block import Block
 from remanence.core.llm import EmbeddingConfig, LLMConfig
 from remanence.core.message import Message
@@ -23,7 +23,6 @@ from remanence.core.profile import (
     DEFAULT_BLOCK_DESCRIPTIONS,
     Profile,
     base_rules_for,
-    compaction_prompt,
     default_system,
     default_tools,
     file_limits,
@@ -43,14 +42,6 @@ from remanence.messages import repository as messages
 from remanence.tools import repository as tools
 
 HIDING_TAG = "role:subagent"
-LIGHT_MODELS = {
-    "openai": "openai/gpt-5-mini",
-    "anthropic": "anthropic/claude-haiku-4-5",
-    "google_ai": "google_ai/gemini-2.5-flash",
-}
-"""What writes summaries when nothing else is said: each provider's small model."""
-
-
 Loaded = tuple[Agent, Relations, Sequence[MessageId]]
 """An agent, what of its relations was asked for, and the ids of the messages in its window."""
 
@@ -95,7 +86,7 @@ class AgentService:
             metadata=body.metadata,
             llm_config=config,
             embedding_config=embedding,
-            compaction_settings=_compaction(body.compaction_settings, config),
+            compaction_settings=new_compaction(body.compaction_settings, config),
             response_format=body.response_format,
             message_buffer_autoclear=body.message_buffer_autoclear or profile.forces_autoclear,
             enable_sleeptime=body.enable_sleeptime,
@@ -158,47 +149,29 @@ class AgentService:
         if body.name is not None:
             check_agent_name(body.name)
         check_timezone(body.timezone)
-        agent = await self._db.read(repository.get_agent, actor, agent_id)
-        changes: dict[str, Any] = {
-            field: value
-            for field in (
-                "name",
-                "system",
-                "description",
-                "metadata",
-                "project_id",
-                "template_id",
-                "base_template_id",
-                "message_buffer_autoclear",
-                "enable_sleeptime",
-                "timezone",
-                "max_files_open",
-                "per_file_view_window_char_limit",
-                "hidden",
-                "response_format",
-                "last_run_completion",
-                "last_run_duration_ms",
-                "last_stop_reason",
-            )
-            if (value := getattr(body, field)) is not None
-        }
-        config = await self._updated_config(actor, agent.llm_config, body)
-        if config != agent.llm_config:
-            changes["llm_config"] = config
-        if body.embedding is not None or body.embedding_config is not None:
-            changes["embedding_config"] = await self._embedding_config(actor, body)
-        if body.compaction_settings is not None:
-            changes["compaction_settings"] = _merged(
-                agent.compaction_settings, body.compaction_settings, config
-            )
-        if body.tool_rules is not None:
-            changes["tool_rules"] = tuple(body.tool_rules)
-        changes |= {"updated_at": utc_now(), "last_updated_by_id": actor.user_id}
-        await self._db.write(self._apply, actor, agent, body, changes)
+        embedding = await self._embedding_config(actor, body)
+        fresh: LLMConfig | None = None
+        # The handle that the agent has is not looked up again: its provider may be away.
+        while not await self._db.write(self._apply, actor, agent_id, body, fresh, embedding):
+            assert body.model is not None
+            fresh = await self._catalogue.resolve_llm(body.model, actor.organization_id)
 
     def _apply(
-        self, connection: Connection, actor: Actor, agent: Agent, body: AgentUpdate, changes: dict[str, Any]
-    ) -> None:
+        self,
+        connection: Connection,
+        actor: Actor,
+        agent_id: AgentId | str,
+        body: AgentUpdate,
+        fresh: LLMConfig | None,
+        embedding: EmbeddingConfig | None,
+    ) -> bool:
+        """Applies what was asked for to the agent as it is now; false if its new model must be known first."""
+        agent = repository.lock_agent(connection, actor, agent_id)
+        has_other_model = body.model is not None and body.model != agent.llm_config.handle
+        if has_other_model and body.llm_config is None and fresh is None:
+            return False
+        changes = changes_to(agent, body, fresh if has_other_model else None, embedding)
+        changes |= {"updated_at": utc_now(), "last_updated_by_id": actor.user_id}
         agent_id = agent.id
         repository.update_agent(connection, agent_id, changes)
         if body.tool_ids is not None:
@@ -230,6 +203,7 @@ class AgentService:
         told = (body.system, body.block_ids, body.tool_rules, body.timezone, body.message_ids)
         if any(value is not None for value in told):
             recompile(connection, actor, agent_id)
+        return True
 
     async def recompile(self, actor: Actor, agent_id: str, *, is_dry_run: bool, keeps_time: bool) -> str:
         """The system message compiled anew; `keeps_time` leaves its time of compilation as it was."""
@@ -360,44 +334,20 @@ class AgentService:
             changes["max_reasoning_tokens"] = body.max_reasoning_tokens
         if body.enable_reasoner is not None:
             changes["enable_reasoner"] = body.enable_reasoner
-        return _adjusted(config, body, changes)
-
-    async def _updated_config(self, actor: Actor, config: LLMConfig, body: AgentUpdate) -> LLMConfig:
-        if body.llm_config is not None:
-            config = body.llm_config
-        elif body.model is not None and body.model != config.handle:
-            fresh = await self._catalogue.resolve_llm(body.model, actor.organization_id)
-            config = fresh.model_copy(
-                update={"put_inner_thoughts_in_kwargs": config.put_inner_thoughts_in_kwargs}
-            )
-        return _adjusted(config, body, {})
+        return adjusted(config, body, changes)
 
     async def _embedding_config(
         self, actor: Actor, body: AgentCreate | AgentUpdate
     ) -> EmbeddingConfig | None:
         if body.embedding_config is not None:
             return body.embedding_config
-        handle = body.embedding or self._default_embedding
+        handle = body.embedding or (self._default_embedding if isinstance(body, AgentCreate) else None)
         return await self._catalogue.resolve_embedding(handle, actor.organization_id) if handle else None
 
 
 def check_timezone(name: str | None) -> None:
     if name is not None and find_zone(name) is None:
         raise Invalid(f"{name!r} is not a timezone; use an IANA name such as Europe/Berlin.")
-
-
-def _adjusted(config: LLMConfig, body: AgentCreate | AgentUpdate, changes: dict[str, Any]) -> LLMConfig:
-    """The config with what the request says about it; settings win over the older single fields."""
-    if body.context_window_limit is not None:
-        changes["context_window"] = body.context_window_limit
-    if body.max_tokens is not None:
-        changes["max_tokens"] = body.max_tokens
-    if body.reasoning is not None:
-        changes["enable_reasoner"] = body.reasoning
-    if body.parallel_tool_calls is not None:
-        changes["parallel_tool_calls"] = body.parallel_tool_calls
-    config = config.model_copy(update=changes) if changes else config
-    return apply_model_settings(config, body.model_settings) if body.model_settings else config
 
 
 def _choose_tools(connection: Connection, actor: Actor, body: AgentCreate, profile: Profile) -> list[Tool]:
@@ -459,35 +409,6 @@ def _described(block: Block) -> Block:
     if block.description is None and block.label in DEFAULT_BLOCK_DESCRIPTIONS:
         return block.model_copy(update={"description": DEFAULT_BLOCK_DESCRIPTIONS[block.label]})
     return block
-
-
-def _compaction(given: CompactionInput | None, config: LLMConfig) -> CompactionSettings:
-    given = given or CompactionInput()
-    light = LIGHT_MODELS.get(config.model_endpoint_type, config.handle)
-    return CompactionSettings(
-        model=given.model or light,
-        model_settings=given.model_settings,
-        prompt=given.prompt or compaction_prompt(given.mode),
-        prompt_acknowledgement=given.prompt_acknowledgement,
-        clip_chars=given.clip_chars,
-        mode=given.mode,
-        sliding_window_percentage=given.sliding_window_percentage,
-    )
-
-
-def _merged(
-    current: CompactionSettings | None, given: CompactionInput, config: LLMConfig
-) -> CompactionSettings:
-    """Given fields win; another mode brings its own prompt unless one is given too."""
-    base = current or _compaction(None, config)
-    changes = {
-        name: value
-        for name, value in given.model_dump(include=given.model_fields_set).items()
-        if value is not None or name == "clip_chars"  # where null has a meaning: no clipping
-    }
-    if given.mode != base.mode and "mode" in changes and not given.prompt:
-        changes["prompt"] = compaction_prompt(given.mode)
-    return base.model_copy(update=changes)
 
 
 def _or(given: int | None, default: int) -> int:

@@ -39,7 +39,7 @@ def router(db: Database) -> APIRouter:
         def read(connection: Connection) -> list[dict[str, Any]]:
             block, _ = repository.find_any_block(connection, actor, block_id)
             found = repository.list_revisions(connection, block, before=before, limit=limit)
-            return _bodies(connection, found)
+            return revision_bodies(connection, found)
 
         return JsonBytes(await db.read(read))
 
@@ -59,7 +59,9 @@ def router(db: Database) -> APIRouter:
                 before = Block(id=block.id, organization_id=block.organization_id, label=after.label)
             else:
                 before = repository.past_block(connection, block, is_deleted, other).block
-            return _bodies(connection, [found])[0] | {"against": other} | difference_body(before, after)
+            return (
+                revision_bodies(connection, [found])[0] | {"against": other} | difference_body(before, after)
+            )
 
         return JsonBytes(await db.read(read))
 
@@ -86,7 +88,9 @@ def router(db: Database) -> APIRouter:
         actor: ActingUser, where: Annotated[RevisionFilter, Depends(_read_filter)], limit: Limit = 100
     ) -> JsonBytes:
         def read(connection: Connection) -> list[dict[str, Any]]:
-            return _bodies(connection, repository.find_revisions(connection, actor, where, limit=limit))
+            return revision_bodies(
+                connection, repository.find_revisions(connection, actor, where, limit=limit)
+            )
 
         return JsonBytes(await db.read(read))
 
@@ -99,7 +103,7 @@ def router(db: Database) -> APIRouter:
     return routes
 
 
-def _bodies(connection: Connection, revisions: Sequence[Revision]) -> list[dict[str, Any]]:
+def revision_bodies(connection: Connection, revisions: Sequence[Revision]) -> list[dict[str, Any]]:
     causes = repository.load_causes(connection, revisions)
     nothing = repository.Cause(None, None)
     found = [(each, causes.get(each.author.message_id or "", nothing)) for each in revisions]

@@ -58,6 +58,8 @@ class AgentNamed(BaseModel):
 
 class Rewind(AgentNamed):
     message_id: Annotated[str, Field(pattern=id_pattern("message"))]
+    restore_blocks: bool = False
+    """What the messages beyond it wrote to memory is taken back too."""
 
 
 def router(db: Database, service: RunService, speaker: Speaker) -> APIRouter:
@@ -150,10 +152,13 @@ def router(db: Database, service: RunService, speaker: Speaker) -> APIRouter:
     ) -> JsonBytes:
         def write(connection: Connection) -> Body:
             address = _find(connection, actor, conversation_id, body.agent_id or agent_id)
-            ids = mending.rewind(connection, actor, address, body.message_id)
+            ids, changed = mending.rewind(
+                connection, actor, address, body.message_id, restores_blocks=body.restore_blocks
+            )
+            restored = {"restored_block_ids": [block.id for block in changed]} if body.restore_blocks else {}
             if address.conversation is not None:
-                return conversation_body(address.conversation, ids)
-            return {"id": _OWN, "agent_id": address.agent_id, "in_context_message_ids": ids}
+                return conversation_body(address.conversation, ids) | restored
+            return {"id": _OWN, "agent_id": address.agent_id, "in_context_message_ids": ids} | restored
 
         return JsonBytes(await db.write(write))
 

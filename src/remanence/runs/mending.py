@@ -7,19 +7,27 @@ from sqlalchemy import Connection
 from remanence.agents import repository as agents
 from remanence.agents.compiling import recompile
 from remanence.core.actor import Actor
+from remanence.core.block import Block
 from remanence.core.history import Finding, mend_history, whole_until
 from remanence.core.message import Message
+from remanence.core.revision import user_author
 from remanence.errors import NotFound
 from remanence.kit.ids import MessageId, OrgId, new_message_id
+from remanence.memory import repository as blocks
+from remanence.memory.schemas import RevisionFilter
 from remanence.messages import repository as messages
 from remanence.runs import repository
 from remanence.runs.service import Address
 
 
-def rewind(connection: Connection, actor: Actor, address: Address, message_id: str) -> list[MessageId]:
+def rewind(
+    connection: Connection, actor: Actor, address: Address, message_id: str, *, restores_blocks: bool = False
+) -> tuple[list[MessageId], list[Block]]:
     """Lets the window end with this message, or before it where its calls would lack their returns.
 
-    What is beyond stays in the database. Raises NotFound, and AgentBusy while a run is at work.
+    What is beyond stays in the database; what it wrote to memory is taken back if that is wished, and what
+    others wrote stays. Returns the window, and the blocks that changed. Raises NotFound, AgentBusy while a
+    run is at work, and EditConflict if somebody has changed the same lines since.
     """
     _hold(connection, actor, address.lane)
     window, _ = messages.load_window(connection, address.lane)
@@ -27,9 +35,23 @@ def rewind(connection: Connection, actor: Actor, address: Address, message_id: s
     if kept is None:
         raise NotFound(f"Message {message_id} is not in the context of {address.lane}.")
     ids = [message.id for message in kept]
+    changed = _take_back(connection, actor, window[len(kept) :]) if restores_blocks else []
     messages.replace_context(connection, address.lane, ids)
     agents.bump_window(connection, address.lane)
-    return ids
+    return ids, changed
+
+
+def _take_back(connection: Connection, actor: Actor, beyond: list[Message]) -> list[Block]:
+    """Undoes what these messages wrote to memory."""
+    ids = {message.id for message in beyond}
+    written = [
+        revision
+        for run_id in dict.fromkeys(message.run_id for message in beyond if message.run_id)
+        for revision in blocks.find_revisions(connection, actor, RevisionFilter(run_id=run_id))
+        if revision.author.message_id in ids
+    ]
+    standing = blocks.still_standing(connection, written)
+    return blocks.undo_writes(connection, actor, standing, user_author(actor))
 
 
 def examine(connection: Connection, address: Address) -> list[Finding]:

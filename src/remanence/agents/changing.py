@@ -1,0 +1,102 @@
+"""What a request says about an agent's settings, as the fields that change. Pure."""
+
+from typing import Any
+
+from remanence.agents.model_settings import apply_model_settings
+from remanence.agents.schemas import AgentCreate, AgentUpdate, CompactionInput
+from remanence.core.agent import Agent, CompactionSettings
+from remanence.core.llm import EmbeddingConfig, LLMConfig
+from remanence.core.profile import compaction_prompt
+
+LIGHT_MODELS = {
+    "openai": "openai/gpt-5-mini",
+    "anthropic": "anthropic/claude-haiku-4-5",
+    "google_ai": "google_ai/gemini-2.5-flash",
+}
+"""What writes summaries when nothing else is said: each provider's small model."""
+
+_PLAIN_FIELDS = (
+    "name",
+    "system",
+    "description",
+    "metadata",
+    "project_id",
+    "template_id",
+    "base_template_id",
+    "message_buffer_autoclear",
+    "enable_sleeptime",
+    "timezone",
+    "max_files_open",
+    "per_file_view_window_char_limit",
+    "hidden",
+    "response_format",
+    "last_run_completion",
+    "last_run_duration_ms",
+    "last_stop_reason",
+)
+
+
+def changes_to(
+    agent: Agent, body: AgentUpdate, fresh: LLMConfig | None, embedding: EmbeddingConfig | None
+) -> dict[str, Any]:
+    """The fields that change, with their new values. `fresh` is the configuration of another model."""
+    changes: dict[str, Any] = {
+        field: value for field in _PLAIN_FIELDS if (value := getattr(body, field)) is not None
+    }
+    config = body.llm_config or agent.llm_config
+    if body.llm_config is None and fresh is not None:
+        kept = {"put_inner_thoughts_in_kwargs": config.put_inner_thoughts_in_kwargs}
+        config = fresh.model_copy(update=kept)
+    config = adjusted(config, body, {})
+    if config != agent.llm_config:
+        changes["llm_config"] = config
+    if embedding is not None:
+        changes["embedding_config"] = embedding
+    if body.compaction_settings is not None:
+        changes["compaction_settings"] = _merged(agent.compaction_settings, body.compaction_settings, config)
+    if body.tool_rules is not None:
+        changes["tool_rules"] = tuple(body.tool_rules)
+    return changes
+
+
+def adjusted(config: LLMConfig, body: AgentCreate | AgentUpdate, changes: dict[str, Any]) -> LLMConfig:
+    """The config with what the request says about it; settings win over the older single fields."""
+    if body.context_window_limit is not None:
+        changes["context_window"] = body.context_window_limit
+    if body.max_tokens is not None:
+        changes["max_tokens"] = body.max_tokens
+    if body.reasoning is not None:
+        changes["enable_reasoner"] = body.reasoning
+    if body.parallel_tool_calls is not None:
+        changes["parallel_tool_calls"] = body.parallel_tool_calls
+    config = config.model_copy(update=changes) if changes else config
+    return apply_model_settings(config, body.model_settings) if body.model_settings else config
+
+
+def new_compaction(given: CompactionInput | None, config: LLMConfig) -> CompactionSettings:
+    given = given or CompactionInput()
+    light = LIGHT_MODELS.get(config.model_endpoint_type, config.handle)
+    return CompactionSettings(
+        model=given.model or light,
+        model_settings=given.model_settings,
+        prompt=given.prompt or compaction_prompt(given.mode),
+        prompt_acknowledgement=given.prompt_acknowledgement,
+        clip_chars=given.clip_chars,
+        mode=given.mode,
+        sliding_window_percentage=given.sliding_window_percentage,
+    )
+
+
+def _merged(
+    current: CompactionSettings | None, given: CompactionInput, config: LLMConfig
+) -> CompactionSettings:
+    """Given fields win; another mode brings its own prompt unless one is given too."""
+    base = current or new_compaction(None, config)
+    changes = {
+        name: value
+        for name, value in given.model_dump(include=given.model_fields_set).items()
+        if value is not None or name == "clip_chars"  # where null has a meaning: no clipping
+    }
+    if given.mode != base.mode and "mode" in changes and not given.prompt:
+        changes["prompt"] = compaction_prompt(given.mode)
+    return base.model_copy(update=changes)
