@@ -125,6 +125,9 @@ DOORS = {
 }
 
 SENDING = {
+    "cancel.others-runs": "An agent's cancel does not reach the runs of another.",
+    "send.client-skills": "Skills of the client are told to the model for one request.",
+    "send.logprobs": "The weights of the tokens come with the answer where they are asked for.",
     "send.answer": "A blocking answer holds messages, stop reason and usage, with the keys that clients know.",
     "send.failed-input": "The input of a failed run is kept with it, but is no part of the conversation.",
     "send.ids": "What is answered, streamed and listed has the same ids; otids derive from them.",

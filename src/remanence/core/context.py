@@ -21,6 +21,7 @@ def compile_request(
     client_tools: Sequence[ToolSpec] = (),
     override_config: LLMConfig | None = None,
     override_system: str | None = None,
+    skills: str = "",
 ) -> ModelRequest:
     """`unsaved` are messages of this run that are not in the window yet."""
     agent = state.agent
@@ -31,6 +32,10 @@ def compile_request(
     if override_system is not None and window:
         head = window[0].message.model_copy(update={"content": text_parts(override_system)})
         window = (InContext(head), *window[1:])
+    if skills and window:
+        head = window[0].message
+        told = head.model_copy(update={"content": text_parts(f"{head.text}\n\n{skills}")})
+        window = (InContext(told), *window[1:])
     client_names = {spec.name for spec in client_tools}
     thinks_in_arguments = not is_native and bool(config.put_inner_thoughts_in_kwargs)
     return ModelRequest(

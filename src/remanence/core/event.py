@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from remanence.core.agent import StopReason
-from remanence.core.llm import Delta, Usage
+from remanence.core.llm import Delta, TokenData, Usage
 from remanence.core.message import Message
 from remanence.errors import AppError
 from remanence.kit.ids import MessageId, StepId
@@ -59,6 +59,15 @@ class StepSaved:
     messages: tuple[Message, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class TurnTokens:
+    """What the model or a tool said in a turn, with its tokens where the provider gave them."""
+
+    content: str
+    tokens: TokenData | None = None
+    tool_name: str | None = None
+
+
 @dataclass(slots=True)
 class RunFinished:
     """The last event of every run, however it ended."""
@@ -66,6 +75,8 @@ class RunFinished:
     stop_reason: StopReason
     usage: RunUsage
     error: AppError | None = None
+    turns: Sequence[TurnTokens] = ()
+    """Only where tokens were asked for."""
 
 
 Event = Streamed | StepSaved | RunFinished

@@ -170,10 +170,20 @@ FinishReason = Literal["stop", "tool_calls", "length", "content_filter"]
 
 
 @dataclass(slots=True)
+class TokenData:
+    """The tokens of an answer as the provider numbers and weighs them, for those who asked."""
+
+    logprobs: list[JsonObject] = field(default_factory=list[JsonObject])
+    """In OpenAI's form: token, bytes, logprob, top_logprobs."""
+    ids: list[int] = field(default_factory=list[int])
+
+
+@dataclass(slots=True)
 class Finished:
     reason: FinishReason
     usage: Usage = field(default_factory=Usage)
     request_id: str | None = None
+    tokens: TokenData | None = None
 
 
 Delta = TextDelta | ReasoningDelta | ToolCallDelta | Finished

@@ -9,6 +9,7 @@ from remanence.core.llm import (
     FinishReason,
     ReasoningDelta,
     TextDelta,
+    TokenData,
     ToolCallDelta,
     Usage,
 )
@@ -31,6 +32,7 @@ class Reply:
     finish: FinishReason
     usage: Usage
     request_id: str | None = None
+    tokens: TokenData | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -125,7 +127,7 @@ class ReplyBuilder:
         )
         content = tuple(part for segment in self._segments if (part := _part(segment)) is not None)
         finished = self._finished
-        return Reply(content, calls, finished.reason, finished.usage, finished.request_id)
+        return Reply(content, calls, finished.reason, finished.usage, finished.request_id, finished.tokens)
 
     def _segment(self, kind: type[TextDelta] | type[ReasoningDelta], *, is_redacted: bool) -> _Segment:
         last = self._segments[-1] if self._segments else None

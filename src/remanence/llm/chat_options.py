@@ -24,6 +24,12 @@ def make_options(request: ModelRequest, quirks: Quirks, *, takes_cache_key: bool
         options["response_format"] = _response_format(response_format)
     if takes_cache_key and request.cache_key:
         options["prompt_cache_key"] = request.cache_key
+    if config.return_logprobs:
+        options["logprobs"] = True
+        if config.top_logprobs is not None:
+            options["top_logprobs"] = config.top_logprobs
+    if config.return_token_ids and not quirks.has_openai_models:
+        options["return_token_ids"] = True
     return options
 
 

@@ -9,6 +9,7 @@ from remanence.core.llm import (
     FinishReason,
     ReasoningDelta,
     TextDelta,
+    TokenData,
     ToolCallDelta,
     Usage,
 )
@@ -32,7 +33,7 @@ _REASONS: dict[str, FinishReason] = {
 
 
 class ChatReplyReader(EventReader):
-    __slots__ = ("_calls", "_keys", "_reason", "_usage")
+    __slots__ = ("_calls", "_keys", "_reason", "_tokens", "_usage")
 
     def __init__(self, headers: Mapping[str, str], provider: str) -> None:
         super().__init__(provider, headers)
@@ -41,6 +42,7 @@ class ChatReplyReader(EventReader):
         """From the provider's index of a call to ours."""
         self._reason: str | None = None
         self._usage: JsonObject | None = None
+        self._tokens: TokenData | None = None
 
     def has_ended(self) -> bool:
         return self._reason is not None
@@ -55,6 +57,8 @@ class ChatReplyReader(EventReader):
             delta = choice.get("delta") or choice.get("message")
             if delta:
                 self._read_delta(delta, deltas)
+            if choice.get("logprobs") or choice.get("token_ids"):
+                self._read_tokens(choice)
             if reason := choice.get("finish_reason"):
                 self._reason = reason
         if usage := event.get("usage") or ("x_groq" in event and event["x_groq"].get("usage")):
@@ -78,6 +82,12 @@ class ChatReplyReader(EventReader):
             deltas.append(TextDelta(refusal))
         for call in delta.get("tool_calls") or ():
             self._read_call(call, deltas)
+
+    def _read_tokens(self, choice: JsonObject) -> None:
+        self._tokens = tokens = self._tokens or TokenData()
+        logprobs: JsonObject = choice.get("logprobs") or {}
+        tokens.logprobs += logprobs.get("content") or ()
+        tokens.ids += choice.get("token_ids") or ()
 
     def _read_call(self, entry: JsonObject, deltas: list[Delta]) -> None:
         function: JsonObject = entry.get("function") or {}
@@ -130,7 +140,7 @@ class ChatReplyReader(EventReader):
         reason = _REASONS.get(self._reason or "stop", "stop")
         if reason in ("stop", "tool_calls"):  # forced calls end with "stop", and some servers mix the two up
             reason = "tool_calls" if self._calls else "stop"
-        deltas.append(Finished(reason, read_usage(self._usage), self.request_id))
+        deltas.append(Finished(reason, read_usage(self._usage), self.request_id, self._tokens))
         self.is_done = True
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, assert_never
 from uuid import uuid4
 
 from remanence.core.argument_stream import ArgumentStream
-from remanence.core.event import Event, RunFinished, RunUsage, StepSaved, Streamed
+from remanence.core.event import Event, RunFinished, RunUsage, StepSaved, Streamed, TurnTokens
 from remanence.core.llm import Delta, Finished, ReasoningDelta, TextDelta, ToolCallDelta
 from remanence.core.message import Message
 from remanence.errors import AppError, ContextOverflow, EmptyReply, ProviderError, RateLimited
@@ -353,6 +353,31 @@ class Collected:
             "messages": self.messages,
             "stop_reason": {"message_type": "stop_reason", "stop_reason": self.finished.stop_reason},
             "usage": usage_body(self.finished.usage),
-            "logprobs": None,
-            "turns": None,
+            "logprobs": logprobs_body(self.finished.turns),
+            "turns": [turn_body(turn) for turn in self.finished.turns] or None,
         }
+
+
+def logprobs_body(turns: Sequence[TurnTokens]) -> Body | None:
+    """Those of the last answer."""
+    weighed = [turn.tokens.logprobs for turn in turns if turn.tokens is not None and turn.tokens.logprobs]
+    if not weighed:
+        return None
+    return {"content": [{"bytes": None, "top_logprobs": []} | each for each in weighed[-1]], "refusal": None}
+
+
+def turn_body(turn: TurnTokens) -> Body:
+    tokens = turn.tokens
+    ids = tokens.ids if tokens is not None else []
+    logprobs = tokens.logprobs if tokens is not None else []
+    weights = [
+        [each.get("logprob"), ids[place] if place < len(ids) else None, each.get("token")]
+        for place, each in enumerate(logprobs)
+    ]
+    return {
+        "role": "tool" if turn.tool_name else "assistant",
+        "output_ids": ids or None,
+        "output_token_logprobs": weights or None,
+        "content": turn.content,
+        "tool_name": turn.tool_name,
+    }

@@ -134,6 +134,14 @@ class ClientTool(BaseModel):
     parameters: JsonObject | None = None
 
 
+class ClientSkill(BaseModel):
+    """Something the client knows how to do, and where its instructions are."""
+
+    name: str
+    description: str
+    location: str
+
+
 class SendRequest(BaseModel):
     """The body of a send, in all its forms."""
 
@@ -149,6 +157,10 @@ class SendRequest(BaseModel):
     override_system: Annotated[
         str | None, Field(validation_alias=AliasChoices("override_system", "system"))
     ] = None
+    client_skills: list[ClientSkill] | None = None
+    return_logprobs: bool = False
+    top_logprobs: Annotated[int | None, Field(ge=0, le=20)] = None
+    return_token_ids: bool = False
     streaming: bool = False
     stream_tokens: bool = False
     include_pings: bool = True
@@ -186,6 +198,20 @@ class SendRequest(BaseModel):
             request_id=first.approval_request_id,
             reason=first.reason,
             otid=first.otid,
+        )
+
+    def skills(self) -> str:
+        """A section for the prompt; empty if the client named none."""
+        if not self.client_skills:
+            return ""
+        lines = [f"- {each.name} ({each.location}): {each.description}" for each in self.client_skills]
+        return "\n".join(
+            (
+                "<client_skills>",
+                "Read the instructions at a skill's location before you use it.",
+                *lines,
+                "</client_skills>",
+            )
         )
 
     def otids(self) -> tuple[str, ...]:

@@ -55,4 +55,4 @@ async def run_agent(run: RunPlan, doors: LoopDoors) -> AsyncIterator[Event]:
             saved = await turn.cut_short(step)
         if saved is not None:
             yield saved
-    yield RunFinished(turn.stop_reason, turn.usage)
+    yield RunFinished(turn.stop_reason, turn.usage, turns=turn.turns)

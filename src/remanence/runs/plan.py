@@ -36,6 +36,8 @@ class RunPlan:
     client_tools: tuple[ToolSpec, ...] = ()
     override_config: LLMConfig | None = None
     override_system: str | None = None
+    skills: str = ""
+    """What the client says that it knows how to do, for this run's prompts."""
     request: JsonObject | None = None
     """Kept with a background run, so that another process can carry it on."""
     otids: tuple[str, ...] = ()

@@ -351,12 +351,16 @@ def list_cancelled(connection: Connection, run_ids: Sequence[RunId]) -> list[Run
     return [RunId(run_id) for run_id in rows]
 
 
-def cancel_run(connection: Connection, actor: Actor, run_id: str) -> bool | None:
+def cancel_run(connection: Connection, actor: Actor, lane: str, run_id: str) -> bool | None:
     """Marks an open run as cancelled, at once and for good; its process finds out by itself.
 
-    True if it was open, False if it had ended, None if there is no such run.
+    True if it was open, False if it had ended, None if this agent or conversation has no such run.
     """
-    mine = (RunRow.id == run_id, RunRow.organization_id == actor.organization_id)
+    mine = (
+        RunRow.id == run_id,
+        RunRow.organization_id == actor.organization_id,
+        or_(RunRow.lane == lane, RunRow.agent_id == lane),
+    )
     changed = connection.execute(
         update(RunRow)
         .where(*mine, RunRow.status.in_(_OPEN))

@@ -169,6 +169,7 @@ class RunService:
             client_tools=request.client_specs(),
             override_config=override,
             override_system=request.override_system,
+            skills=request.skills(),
             otids=request.otids(),
             approval_expiry_s=self._approval_expiry_s,
             request=request.kept() | {"user_id": actor.user_id} if request.background else None,
@@ -196,6 +197,7 @@ class RunService:
             client_tools=request.client_specs(),
             override_config=await self._override(agent, done.conversation, request),
             override_system=request.override_system,
+            skills=request.skills(),
             earlier_calls=done.calls,
             earlier_steps=done.usage.step_count,
             earlier_usage=done.usage,
@@ -234,7 +236,7 @@ class RunService:
         asked: Sequence[str] = run_ids or await self._db.read(repository.list_open_runs, actor, lane)
         outcome: dict[str, str] = {}
         for run_id in asked:
-            was_open = await self._db.write(repository.cancel_run, actor, run_id)
+            was_open = await self._db.write(repository.cancel_run, actor, lane, run_id)
             outcome[run_id] = "failed" if was_open is None else "cancelled"
             if was_open:
                 self._supervisor.cancel(RunId(run_id))
@@ -264,6 +266,20 @@ class RunService:
 
         The agent's window and habits are kept, unless the conversation has a limit of its own.
         """
+        config = await self._other_config(agent, conversation, request)
+        if not request.return_logprobs and not request.return_token_ids:
+            return config
+        return (config or agent.llm_config).model_copy(
+            update={
+                "return_logprobs": request.return_logprobs,
+                "top_logprobs": request.top_logprobs,
+                "return_token_ids": request.return_token_ids,
+            }
+        )
+
+    async def _other_config(
+        self, agent: Agent, conversation: Conversation | None, request: SendRequest
+    ) -> LLMConfig | None:
         handle = request.override_model or (conversation.model if conversation else None)
         settings = conversation.model_settings if conversation and not request.override_model else None
         limit = conversation.context_window_limit if conversation else None

@@ -19,9 +19,9 @@ from remanence.core.approval import (
     match_answer,
 )
 from remanence.core.context import compile_request
-from remanence.core.event import RunFinished, StepSaved
+from remanence.core.event import RunFinished, StepSaved, TurnTokens
 from remanence.core.journal import NOT_RUN, Draft, Journal
-from remanence.core.llm import Delta, FinishReason, InContext, ModelRequest, Tape
+from remanence.core.llm import Delta, FinishReason, InContext, LLMConfig, ModelRequest, Tape
 from remanence.core.message import Approval, Message, ToolCall, ToolReturn, pending_request
 from remanence.core.profile import profile_of
 from remanence.core.reply import Reply, ReplyBuilder
@@ -100,6 +100,7 @@ class Turn:
         """Whether the next save leaves only the system message before it."""
         self.state = replace(state, window=state.window[:1]) if self._forgets else state
         self.usage = run.earlier_usage
+        self.turns: list[TurnTokens] = []
         self.stop_reason: StopReason | None = None
 
     def start_step(self) -> Step:
@@ -115,6 +116,7 @@ class Turn:
             client_tools=self._run.client_tools if self._is_native else (),
             override_config=self._run.override_config,
             override_system=self._run.override_system,
+            skills=self._run.skills,
         )
         request = replace(request, tape=Tape())
         last = self._unsaved[-1].created_at if self._unsaved else state.last_message_at
@@ -333,6 +335,9 @@ class Turn:
             tape=step.request.tape if step else None,
             strikes_journal=strikes_journal,
         )
+        if step is not None and step.reply is not None and _wants_tokens(step.request.config):
+            self.turns.append(TurnTokens(messages[0].text, step.reply.tokens))
+            self.turns += [TurnTokens(each.result.text, tool_name=each.call.name) for each in acted.outcomes]
         self.state, was_cancelled = await unbroken(self._doors.checkpoint(self._run, self.state, record))
         self._forgets = False
         self._unsaved = later
@@ -359,6 +364,10 @@ class Turn:
     @property
     def _is_native(self) -> bool:
         return self._profile.reply == "native"
+
+
+def _wants_tokens(config: LLMConfig) -> bool:
+    return config.return_logprobs or config.return_token_ids
 
 
 def _after(inputs: tuple[Message, ...], moment: datetime) -> tuple[Message, ...]:
