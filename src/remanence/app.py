@@ -35,6 +35,8 @@ from remanence.llm.providers.service import ProviderService
 from remanence.llm.registry import AdapterRegistry
 from remanence.llm.transport import Transport
 from remanence.llm.vendors import VENDORS
+from remanence.mcp.links import McpLinks
+from remanence.mcp.transports import open_client
 from remanence.memory import repository as blocks
 from remanence.memory.endpoints import router as block_routes
 from remanence.memory.history import router as revision_routes
@@ -58,6 +60,8 @@ from remanence.settings import Settings
 from remanence.tools import repository as tools
 from remanence.tools.endpoints import router as tool_routes
 from remanence.tools.executor import ToolExecutor
+from remanence.tools.mcp.endpoints import router as mcp_routes
+from remanence.tools.mcp.service import McpService
 from remanence.tools.recall import ConversationSearch
 
 _LOOKED_FOR = ("ollama", "lmstudio_openai", "llamacpp")
@@ -130,12 +134,13 @@ class _House:
             default_model=self._default_model,
             default_embedding=_default_embedding(settings),
         )
+        self._mcp = McpService(db, McpLinks(open_client), vault, allows_local=settings.allows_local_mcp)
         self._runs = RunService(
             db,
             states,
             self._catalogue,
             AdapterRegistry(sources, adapters, self._providers),
-            ToolExecutor(ConversationSearch(db, index)),
+            ToolExecutor(ConversationSearch(db, index), self._mcp),
             checkpoint,
             self._supervisor,
             ImageFetcher(),
@@ -160,6 +165,7 @@ class _House:
         await self._background.close()
         if self._looking is not None:
             self._looking.cancel()
+        await self._mcp.close()
         await self._catalogue.close()
         if self._local is not None:
             await self._local.close()
@@ -181,6 +187,7 @@ class _House:
             tool_routes(self._db),
             model_routes(self._catalogue),
             provider_routes(self._db, self._providers),
+            mcp_routes(self._db, self._mcp, self._vault),
         ]
 
     def banner(self) -> list[tuple[str, str]]:

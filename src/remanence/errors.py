@@ -4,7 +4,7 @@
              │  Forbidden · Unauthenticated · NotAllowed · Gone
              ├─ ProviderError (ProviderAuth, ProviderCredits, RateLimited, ContextOverflow, ProviderTimeout,
              │                 ProviderRefused, BadReply, EmptyReply, ModelUnavailable)
-             └─ LeaseLost · RunCancelled
+             └─ LeaseLost · RunCancelled · McpUnavailable
 
 An error says what happened and what to do about it; it knows no HTTP.
 """
@@ -94,6 +94,12 @@ class LeaseLost(AppError):
     """Another process took this conversation over; what was not saved here is dropped."""
 
     code = "CONFLICT"
+
+
+class McpUnavailable(AppError):
+    """An MCP server could not be reached, or broke off, or took too long."""
+
+    code = "MCPServerUnavailable"
 
 
 class ProviderError(AppError):

@@ -167,6 +167,10 @@ class Settings(BaseSettings):
         ge=0,
         description="How long a server that is told to stop waits for what is under way.",
     )
+    mcp_local: Annotated[Literal["auto", "on", "off"], BeforeValidator(_lower)] = Field(
+        default="auto",
+        description="Whether users may have MCP servers started here, or reached in this network.",
+    )
     default_model: str | None = Field(
         default=None,
         description="Handle (`provider/model`) for agents that name none.",
@@ -244,6 +248,13 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return init_settings, env_settings, _ProviderVariables(settings_cls)
+
+    @property
+    def allows_local_mcp(self) -> bool:
+        """By itself only where nobody but this machine can ask for it."""
+        if self.mcp_local != "auto":
+            return self.mcp_local == "on"
+        return self.host in ("127.0.0.1", "::1", "localhost")
 
     @property
     def password_was_made(self) -> bool:

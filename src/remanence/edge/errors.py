@@ -24,6 +24,7 @@ from remanence.errors import (
     Forbidden,
     Gone,
     Invalid,
+    McpUnavailable,
     NotAllowed,
     NotFound,
     ProviderAuth,
@@ -48,6 +49,7 @@ STATUS: dict[type[AppError], int] = {
     Unauthenticated: 401,
     NotAllowed: 405,
     Gone: 410,
+    McpUnavailable: 404,
     ProviderError: 500,
     ProviderRefused: 400,
     ContextOverflow: 400,
@@ -84,6 +86,8 @@ def error_body(error: AppError) -> dict[str, Any]:
                     "pending_request_id": error.pending_request_id,
                 }
             }
+        case McpUnavailable():
+            body = {"detail": {"code": error.code, "message": error.message, "error": error.message}}
         case AgentBusy():
             body = {"detail": f"{error.code}: {error.message}", "run_id": error.run_id}
         case EditConflict():

@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 AgentId = NewType("AgentId", str)
 BlockId = NewType("BlockId", str)
 ConversationId = NewType("ConversationId", str)
+McpServerId = NewType("McpServerId", str)
 MessageId = NewType("MessageId", str)
 OrgId = NewType("OrgId", str)
 RunId = NewType("RunId", str)
@@ -30,6 +31,10 @@ def new_agent_id() -> AgentId:
 
 def new_block_id() -> BlockId:
     return BlockId(new_id("block"))
+
+
+def new_mcp_server_id() -> McpServerId:
+    return McpServerId(new_id("mcp_server"))
 
 
 def new_message_id() -> MessageId:

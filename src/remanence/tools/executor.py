@@ -10,19 +10,22 @@ from remanence.core.arguments import check_arguments, coerce_arguments
 from remanence.core.block import Block, BlockEdit
 from remanence.core.context import parameters_of
 from remanence.core.message import ReturnPart
-from remanence.core.tool import Tool
+from remanence.core.tool import Tool, ToolType
+from remanence.errors import BadArgument, McpUnavailable, NotFound
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import ConversationId
 from remanence.kit.json import JsonObject
 from remanence.tools.builtin.memory import run_memory_tool
 from remanence.tools.builtin.outcome import ToolFailure
 from remanence.tools.builtin.spelling import canonical_arguments
+from remanence.tools.mcp.service import McpService
 from remanence.tools.recall import ConversationSearch
 
 log = logging.getLogger(__name__)
 
 SPEAKING_TOOL = "send_message"
 SENT = "Sent."
+_FOREIGN: frozenset[ToolType] = frozenset({"custom", "external_mcp"})
 _NEVER_CUT = {"conversation_search", "archival_memory_search"}
 """They bound their own answers, and half a JSON text is no use."""
 
@@ -53,11 +56,12 @@ class ToolResult:
 
 
 class ToolExecutor:
-    def __init__(self, conversation: ConversationSearch) -> None:
+    def __init__(self, conversation: ConversationSearch, mcp: McpService) -> None:
         self._conversation = conversation
+        self._mcp = mcp
 
     async def execute(self, tool: Tool, args: JsonObject, context: ToolContext) -> ToolResult:
-        args = canonical_arguments(tool.name, args) if tool.tool_type != "custom" else args
+        args = args if tool.tool_type in _FOREIGN else canonical_arguments(tool.name, args)
         parameters = parameters_of(tool)
         args = coerce_arguments(args, parameters)
         fault = check_arguments(args, parameters)
@@ -77,12 +81,21 @@ class ToolExecutor:
                 tool.name, args, context.blocks, context.agent.organization_id, seen=context.seen
             )
             return ToolResult(outcome.text, succeeded=True, edits=outcome.edits, unmerged=outcome.unmerged)
+        if tool.tool_type == "external_mcp":
+            return await self._call_mcp(tool, args, context)
         if tool.name == SPEAKING_TOOL:
             return ToolResult(SENT, succeeded=True)
         if tool.name == "conversation_search":
             text = await self._conversation.run(args, actor=context.actor, agent=context.agent, now=utc_now())
             return ToolResult(text, succeeded=True)
         raise ToolFailure(f"{tool.name} cannot be run on this server.")
+
+    async def _call_mcp(self, tool: Tool, args: JsonObject, context: ToolContext) -> ToolResult:
+        try:
+            result = await self._mcp.call(context.actor, tool, args, context.agent.id)
+        except (McpUnavailable, BadArgument, NotFound) as error:
+            raise ToolFailure(error.message) from None
+        return ToolResult(result.text, succeeded=not result.is_error, parts=result.parts)
 
 
 def _cut(tool: Tool, result: ToolResult) -> ToolResult:

@@ -152,8 +152,9 @@ def update_tool(connection: Connection, actor: Actor, tool: Tool) -> Tool:
     return stored
 
 
-def list_every_tool(connection: Connection, actor: Actor) -> list[Tool]:
-    return [_tool(row) for row in connection.execute(select(*_TOOL).where(*_live(actor)))]
+def list_every_tool(connection: Connection, actor: Actor, where: ToolFilter | None = None) -> list[Tool]:
+    conditions = _conditions(where) if where is not None else []
+    return [_tool(row) for row in connection.execute(select(*_TOOL).where(*_live(actor), *conditions))]
 
 
 def delete_tool(connection: Connection, actor: Actor, tool_id: str) -> None:

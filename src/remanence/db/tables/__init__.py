@@ -15,6 +15,7 @@ from remanence.db.tables.files import (
 )
 from remanence.db.tables.groups import GroupRow, GroupsAgentsRow, GroupsBlocksRow
 from remanence.db.tables.identities import IdentitiesAgentsRow, IdentitiesBlocksRow, IdentityRow
+from remanence.db.tables.mcp import McpServerRow
 from remanence.db.tables.messages import (
     ContextMessageRow,
     ConversationRow,
@@ -57,6 +58,7 @@ __all__ = [
     "IdentitiesBlocksRow",
     "IdentityRow",
     "LeaseRow",
+    "McpServerRow",
     "MessageRow",
     "OrganizationRow",
     "PassageTagRow",

@@ -1,0 +1,159 @@
+"""The ways to an MCP server, each bounded: a server's output is not to fill this process's memory."""
+
+import asyncio
+import os
+import shutil
+import signal
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from remanence.core.mcp import McpServer
+from remanence.errors import McpUnavailable
+
+if TYPE_CHECKING:
+    import httpx2
+    from mcp import Client
+    from mcp.client._transport import TransportStreams
+
+_MAX_MESSAGE_BYTES = 16 * 2**20
+_GRACE_S = 2
+_INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "USER", "SHELL", "TERM")
+"""All that a server's process sees of our environment: no keys are among it."""
+
+
+def open_client(
+    server: McpServer, auth: "httpx2.Auth | None" = None
+) -> "AbstractAsyncContextManager[Client]":
+    """A client that is connected while it is entered. The SDK is loaded here, on first use."""
+    from mcp import Client
+
+    match server.mcp_server_type:
+        case "stdio":
+            transport = _stdio(server)
+        case "sse":
+            from mcp.client.sse import sse_client
+
+            transport = sse_client(
+                server.server_url or "", headers=server.headers, auth=auth, httpx_client_factory=_make_http
+            )
+        case "streamable_http":
+            transport = _streamable(server, auth)
+    # The handshake that every server knows: probing for newer ones costs older servers an error.
+    return Client(transport, mode="legacy")
+
+
+@asynccontextmanager
+async def _streamable(server: McpServer, auth: "httpx2.Auth | None") -> "AsyncGenerator[TransportStreams]":
+    from mcp.client.streamable_http import streamable_http_client
+
+    async with (
+        _make_http(headers=server.headers, auth=auth) as http,
+        streamable_http_client(
+            server.server_url or "", http_client=http, max_sse_event_size=_MAX_MESSAGE_BYTES
+        ) as streams,
+    ):
+        yield streams
+
+
+def _make_http(
+    headers: dict[str, str] | None = None, timeout: Any = None, auth: "httpx2.Auth | None" = None
+) -> "httpx2.AsyncClient":
+    import httpx2
+
+    class Bounded(httpx2.AsyncHTTPTransport):
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            response = await super().handle_async_request(request)
+            if "text/event-stream" not in response.headers.get("content-type", ""):
+                response.stream = _Limited(response.stream)
+            return response
+
+    class _Limited(httpx2.AsyncByteStream):
+        def __init__(self, inner: Any) -> None:
+            self._inner = inner
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            left = _MAX_MESSAGE_BYTES
+            async for chunk in self._inner:
+                left -= len(chunk)
+                if left < 0:
+                    raise McpUnavailable(f"It answered with more than {_MAX_MESSAGE_BYTES} bytes.")
+                yield chunk
+
+        async def aclose(self) -> None:
+            await self._inner.aclose()
+
+    return httpx2.AsyncClient(
+        headers=headers,
+        timeout=timeout or httpx2.Timeout(30, read=300),
+        auth=auth,
+        transport=Bounded(),
+        trust_env=False,
+    )
+
+
+@asynccontextmanager
+async def _stdio(server: McpServer) -> "AsyncGenerator[TransportStreams]":
+    """A process that is asked to end, then made to, with all that it has started."""
+    import anyio
+    from mcp.shared.message import SessionMessage
+    from mcp.types import JSONRPCMessage
+    from pydantic import TypeAdapter, ValidationError
+
+    command = shutil.which(server.command or "") or server.command or ""
+    environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+    process = await asyncio.create_subprocess_exec(
+        command,
+        *server.args,
+        env=environment | (server.env or {}),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        limit=_MAX_MESSAGE_BYTES,
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    stdin, stdout = process.stdin, process.stdout
+    told, heard = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    said, saying = anyio.create_memory_object_stream[SessionMessage](0)
+    message_type: TypeAdapter[JSONRPCMessage] = TypeAdapter(JSONRPCMessage)
+
+    async def read() -> None:
+        async with told:
+            with suppress(ValueError, OSError, anyio.BrokenResourceError):  # a line beyond the limit ends it
+                while line := await stdout.readline():
+                    with suppress(ValidationError):  # servers print all sorts of things
+                        await told.send(SessionMessage(message_type.validate_json(line, by_name=False)))
+
+    async def write() -> None:
+        async with saying:
+            with suppress(OSError):
+                async for message in saying:
+                    body = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                    stdin.write(body.encode() + b"\n")
+                    await stdin.drain()
+
+    tasks = [asyncio.create_task(read()), asyncio.create_task(write())]
+    try:
+        yield heard, said
+    finally:
+        for task in tasks:
+            task.cancel()
+        heard.close()
+        said.close()
+        stdin.close()
+        await _end(process)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    for order in (None, signal.SIGTERM, signal.SIGKILL):
+        if order is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, order)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_GRACE_S if order is None else _GRACE_S / 2):
+                await process.wait()
+                break
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)  # what it has started may have outlived it

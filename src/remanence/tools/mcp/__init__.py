@@ -1,0 +1,1 @@
+"""MCP servers on record, and their tools among the others."""
