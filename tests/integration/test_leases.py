@@ -305,7 +305,7 @@ async def test_a_run_that_cannot_be_carried_on_is_ended_and_keeps_none_from_the_
 async def test_one_that_was_cancelled_and_whose_process_died_holds_nobody_up(house: House) -> None:
     plan = house.plan("cancelled")
     await house.admitted(plan)
-    assert await house.db.write(repository.cancel_run, house.actor, plan.run.id)
+    assert await house.db.write(repository.cancel_run, house.actor, plan.run.lane, plan.run.id)
     await house.hand_to(plan.run.id, DEAD)
     await Supervisor(house.db, house.checkpoint).sweep()
     assert (await house.db.read(_lease, house.agent))[0] is None, "the next message need not wait"
