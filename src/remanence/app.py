@@ -16,6 +16,8 @@ from remanence.agents.conversations.endpoints import router as conversation_rout
 from remanence.agents.endpoints import router as agent_routes
 from remanence.agents.service import AgentService
 from remanence.agents.state import StateStore
+from remanence.archives.endpoints import router as archive_routes
+from remanence.archives.service import ArchiveService
 from remanence.db.database import Database, open_database
 from remanence.db.migrate import migrate
 from remanence.edge.errors import install_error_handlers
@@ -32,7 +34,7 @@ from remanence.llm.local.embedded import EmbeddedSource
 from remanence.llm.local.embedding import LOCAL_EMBEDDING, find_weights
 from remanence.llm.providers.endpoints import router as provider_routes
 from remanence.llm.providers.service import ProviderService
-from remanence.llm.registry import AdapterRegistry
+from remanence.llm.registry import AdapterRegistry, EmbedderRegistry
 from remanence.llm.transport import Transport
 from remanence.llm.vendors import VENDORS
 from remanence.mcp.links import McpLinks
@@ -56,8 +58,10 @@ from remanence.runs.service import RunService
 from remanence.runs.speaking import Speaker
 from remanence.runs.supervisor import Supervisor
 from remanence.search.ports import open_index
+from remanence.search.service import Search
 from remanence.settings import Settings
 from remanence.tools import repository as tools
+from remanence.tools.archival import ArchivalMemory
 from remanence.tools.endpoints import router as tool_routes
 from remanence.tools.executor import ToolExecutor
 from remanence.tools.mcp.endpoints import router as mcp_routes
@@ -109,7 +113,12 @@ class _House:
         self._providers = ProviderService(db, vault, self._transport, adapters)
         self._catalogue = Catalogue(sources, self._providers)
         self._looking: asyncio.Task[None] | None = None
-        index = open_index(db)
+        self._index = index = open_index(db)
+        search = Search(db, index, EmbedderRegistry(sources, self._transport).embed)
+        default_embedding = _default_embedding(settings)
+        self._archives = ArchiveService(
+            db, index, search, self._catalogue, default_embedding=default_embedding
+        )
         states = StateStore(db)
         checkpoint = Checkpoint(db, states, index, traces=settings.traces)
         self._supervisor = Supervisor(db, checkpoint)
@@ -132,7 +141,7 @@ class _House:
             self._catalogue,
             vault,
             default_model=self._default_model,
-            default_embedding=_default_embedding(settings),
+            default_embedding=default_embedding,
         )
         self._mcp = McpService(db, McpLinks(open_client), vault, allows_local=settings.allows_local_mcp)
         self._runs = RunService(
@@ -140,7 +149,7 @@ class _House:
             states,
             self._catalogue,
             AdapterRegistry(sources, adapters, self._providers),
-            ToolExecutor(ConversationSearch(db, index), self._mcp),
+            ToolExecutor(ConversationSearch(search), ArchivalMemory(self._archives), self._mcp),
             checkpoint,
             self._supervisor,
             ImageFetcher(),
@@ -150,6 +159,7 @@ class _House:
     async def open(self) -> None:
         await migrate(self._settings.database_url)
         await self._db.write(_furnish_everyone)
+        await self._db.write(self._index.open)
         await self._events.start()
         self._supervisor.revive = self._carry_on
         self._supervisor.conclude = self._background.conclude
@@ -184,6 +194,7 @@ class _House:
             block_routes(self._db),
             revision_routes(self._db),
             provenance_routes(self._db),
+            archive_routes(self._db, self._archives),
             tool_routes(self._db),
             model_routes(self._catalogue),
             provider_routes(self._db, self._providers),

@@ -102,6 +102,22 @@ TOOLS = {
     "tools.retrieve": "A tool is read by its id.",
 }
 
+ARCHIVES = {
+    "archival.delete": "What is deleted from archival memory is found no more.",
+    "archival.insert": "The first insert makes the agent an archive; with two attached an insert is a 400.",
+    "archival.list": "Passages of an agent, oldest first, by pages, filtered by a part of their text.",
+    "archival.search": "By meaning and words, tags and dates in the agent's zone, with scores and ranks.",
+    "archival.tools": "An agent keeps notes with the step that made them, and finds them.",
+    "archival.tools.errors": "A note that cannot be kept is answered with the reason.",
+    "archival.without-vectors": "Where the embedding model does not answer, words are enough.",
+    "archives.agents": "An archive is attached, shared, detached, and outlives its agents.",
+    "archives.crud": "Archives are made, read, changed, listed and deleted with their passages.",
+    "archives.errors": "What cannot be is refused and changes nothing.",
+    "archives.organisations": "No archive is seen from another organisation.",
+    "archives.passages": "Passages keep text, tags, metadata and time, and come with their vectors.",
+    "passages.search": "All archives or one, by meaning, words, tags and dates, with real scores.",
+}
+
 CATALOGUES = {
     "models.embeddings": "Embedding models are listed.",
     "models.list": "Models are listed with new and old keys, filtered by provider.",
@@ -318,6 +334,7 @@ PROMISES = (
     | AGENTS_CHANGE
     | BLOCKS
     | TOOLS
+    | ARCHIVES
     | CATALOGUES
     | DOORS
     | SENDING
@@ -344,10 +361,6 @@ GAPS = {
 UNSERVED = {
     "POST /v1/agents/import": "agent files",
     "GET /v1/agents/{agent_id}/export": "agent files",
-    "GET /v1/agents/{agent_id}/archival-memory": "archival memory",
-    "POST /v1/agents/{agent_id}/archival-memory": "archival memory",
-    "GET /v1/agents/{agent_id}/archival-memory/search": "archival memory",
-    "DELETE /v1/agents/{agent_id}/archival-memory/{memory_id}": "archival memory",
 }
 """Operations of the first priority that no route serves yet, and what they come with."""
 

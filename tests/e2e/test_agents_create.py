@@ -30,7 +30,7 @@ def test_a_model_is_all_that_an_agent_needs(tenant: Tenant) -> None:
     agent = tenant.sdk.agents.create(model=MODEL)
     assert agent.agent_type == "letta_v1_agent"
     assert agent.model == MODEL
-    assert agent.embedding is None
+    assert agent.embedding == "local/wordllama-256"
     assert agent.timezone == "UTC"
     assert agent.created_by_id == tenant.actor.user_id
     assert (agent.blocks, agent.tags, agent.sources, agent.secrets) == ([], [], [], [])

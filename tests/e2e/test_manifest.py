@@ -24,6 +24,8 @@ AREAS = {
     "steps",
     "conversations",
     "messages",
+    "archives",
+    "passages",
 }
 
 

@@ -67,7 +67,11 @@ def talkative(tenant: Tenant, shared_model: ScriptedModel) -> Iterator[Tenant]:
 def names_for(tenant: Tenant) -> dict[str, str]:
     agent = tenant.agent(memory_blocks=[{"label": "human", "value": "x"}])
     conversation = tenant.http.post("/v1/conversations/", params={"agent_id": agent["id"]}, json={}).json()
+    archive = tenant.http.post("/v1/archives/", json={"name": "notes"}).json()
     return {
+        "archive_id": archive["id"],
+        "passage_id": f"passage-{NOBODY}",
+        "memory_id": f"passage-{NOBODY}",
         "agent_id": agent["id"],
         "block_id": agent["blocks"][0]["id"],
         "block_label": "human",
@@ -111,18 +115,26 @@ def test_json_of_the_wrong_shape_never_breaks_a_route(talkative: Tenant) -> None
 
 @pytest.mark.promise("doors.odd-fields")
 def test_odd_values_in_any_field_never_break_a_route_or_a_list(talkative: Tenant) -> None:
-    enough: JsonObject = {"label": "l", "value": "v", "model": "openai/gpt-4o-mini"}
+    enough: JsonObject = {"label": "l", "value": "v", "model": "openai/gpt-4o-mini", "name": "n", "text": "t"}
     names = names_for(talkative)
     for operation in with_bodies(talkative):
         path = operation.path.format(**names)
-        is_new = operation.path in ("/v1/agents/", "/v1/blocks/")
+        is_new = operation.path in ("/v1/agents/", "/v1/blocks/", "/v1/archives/")
         for field in operation.fields or ():
             for value in ODD_VALUES:
-                rest = {key: text for key, text in enough.items() if is_new and key != field}
+                rest = {
+                    key: text for key, text in enough.items() if (is_new or key == "text") and key != field
+                }
                 given = [f"{json.encode_text(field)}:{value}"]
                 given += [f'"{key}":{json.encode_text(text)}' for key, text in rest.items()]
                 send(talkative, operation, path, "{" + ",".join(given) + "}")
-    for path in ("/v1/agents/?limit=1000", "/v1/blocks/?limit=1000", "/v1/messages/", "/v1/runs/"):
+    for path in (
+        "/v1/agents/?limit=1000",
+        "/v1/blocks/?limit=1000",
+        "/v1/archives/?limit=1000",
+        "/v1/messages/",
+        "/v1/runs/",
+    ):
         assert talkative.http.get(path).status_code == 200, path
 
 

@@ -18,6 +18,10 @@ BODIES: dict[str, JsonObject] = {
     "/v1/agents/{agent_id}/tools/approval/{tool_name}": {"requires_approval": True},
     "/v1/agents/{agent_id}/messages/{message_id}": {"content": "stolen"},
     "/v1/conversations/{conversation_id}": {"summary": "stolen"},
+    "/v1/archives/{archive_id}": {"name": "stolen"},
+    "/v1/archives/{archive_id}/passages": {"text": "stolen"},
+    "/v1/archives/{archive_id}/passages/batch": {"passages": [{"text": "stolen"}]},
+    "/v1/agents/{agent_id}/archival-memory": {"text": "stolen"},
 }
 """Bodies that would do something; other routes that take one get `SAID`. Ids that a body asks for are added."""
 SAID: JsonObject = {"input": "Hello?"}
@@ -40,7 +44,13 @@ def belongings(talk: Talk) -> dict[str, str]:
     run = talk.run_of(answer)
     message = answer["messages"][0]
     conversation = talk.ask("POST", "/v1/conversations/", params={"agent_id": agent["id"]}, json={})
+    archive = talk.ask("POST", "/v1/archives/", json={"name": "notes"})
+    passage = talk.ask("POST", f"/v1/archives/{archive['id']}/passages", json={"text": "The key."})
+    talk.ask("PATCH", f"/v1/agents/{agent['id']}/archives/attach/{archive['id']}")
     return {
+        "archive_id": archive["id"],
+        "passage_id": passage["id"],
+        "memory_id": passage["id"],
         "agent_id": agent["id"],
         "block_id": agent["blocks"][0]["id"],
         "block_label": agent["blocks"][0]["label"],
@@ -58,6 +68,7 @@ def everything(tenant: Tenant, mine: dict[str, str]) -> list[Any]:
     root = f"/v1/agents/{mine['agent_id']}"
     paths = [root, f"{root}/messages", f"{root}/tools", f"{root}/core-memory/blocks", "/v1/blocks/"]
     paths += ["/v1/agents/", "/v1/runs/", "/v1/steps/", "/v1/conversations/", "/v1/messages/", "/v1/tags/"]
+    paths += ["/v1/archives/", f"{root}/archival-memory"]
     paths += [f"/v1/runs/{mine['run_id']}", f"/v1/steps/{mine['step_id']}"]
     return [tenant.http.get(path).json() for path in paths]
 
@@ -66,7 +77,9 @@ def trespass(stranger: Tenant, operation: Operation, ids: dict[str, str]) -> int
     body: JsonObject | None = None
     if operation.fields is not None:
         body = BODIES.get(operation.path, SAID) | {key: ids[key] for key in operation.fields if key in ids}
-    answer = stranger.http.request(operation.method, operation.path.format(**ids), json=body)
+    needed = {"query": "key"} if "query" in operation.names("query") else {}
+    path = operation.path.format(**ids)
+    answer = stranger.http.request(operation.method, path, params=needed, json=body)
     return answer.status_code
 
 
@@ -90,7 +103,7 @@ def test_what_is_ones_own_cannot_be_joined_to_what_is_not(talk: Talk, stranger: 
     mine = theirs | {"agent_id": own["id"]}
     for operation in read_operations(talk.http):
         names = operation.names("path")
-        if "agent_id" in names and {"block_id", "tool_id"} & set(names):
+        if "agent_id" in names and {"block_id", "tool_id", "archive_id"} & set(names):
             assert trespass(stranger, operation, mine) == 404, operation
     for field, their, status in (
         ("block_ids", "block_id", 404),
@@ -110,11 +123,12 @@ def test_what_is_ones_own_cannot_be_joined_to_what_is_not(talk: Talk, stranger: 
 def test_lists_counts_and_cursors_do_not_tell_of_another_organisation(talk: Talk, stranger: Tenant) -> None:
     theirs = belongings(talk)
     talk.tenant.block("shared", tags=["secret-tag"])
-    for path in ("agents", "blocks", "runs", "steps", "conversations", "messages", "tags"):
+    for path in ("agents", "archives", "blocks", "runs", "steps", "conversations", "messages", "tags"):
         assert stranger.http.get(f"/v1/{path}/").json() == [], path
     assert stranger.http.get("/v1/agents/count").json() == stranger.http.get("/v1/blocks/count").json() == 0
     for path, cursor in (
         ("agents/", "agent_id"),
+        ("archives/", "archive_id"),
         ("blocks/", "block_id"),
         ("tools/", "tool_id"),
         ("messages/", "message_id"),

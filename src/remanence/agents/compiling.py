@@ -62,6 +62,7 @@ def compile_for(
         held,
         at=utc_now(),
         earlier=max(0, earlier),
+        archived=repository.count_passages(connection, agent.id),
         conversation_id=conversation.id if conversation else None,
         time_text=find_compile_time(head[0].text) if head else None,
     )
@@ -92,6 +93,7 @@ def compile_text(
     *,
     at: datetime,
     earlier: int,
+    archived: int = 0,
     conversation_id: ConversationId | None = None,
     time_text: str | None = None,
 ) -> str:
@@ -107,6 +109,7 @@ def compile_text(
             compiled_at=at,
             timezone=agent.timezone,
             recall_count=earlier,
+            archival_count=archived,
             compiled_text=time_text,
         ),
         line_numbers=wants_line_numbers(profile, agent.llm_config.model_endpoint_type),

@@ -20,11 +20,19 @@ from remanence.agents.schemas import (
     agent_body,
 )
 from remanence.agents.service import AgentService
+from remanence.archives import repository as archives
 from remanence.core.actor import Actor
 from remanence.core.agent import StopReason
 from remanence.core.page import Page
 from remanence.db.database import Database
-from remanence.edge.parameters import AgentIdPath, BlockIdPath, ToolIdPath, is_sdk_client, page_parameters
+from remanence.edge.parameters import (
+    AgentIdPath,
+    ArchiveIdPath,
+    BlockIdPath,
+    ToolIdPath,
+    is_sdk_client,
+    page_parameters,
+)
 from remanence.edge.responses import JsonBytes, message_body
 from remanence.edge.routes import make_routes
 from remanence.errors import Invalid, NotFound
@@ -216,6 +224,17 @@ def router(db: Database, service: AgentService) -> APIRouter:
     ) -> JsonBytes:
         found = await service.list_holders(actor, block_id, page, include)
         return JsonBytes(agent_bodies(found))
+
+    @routes.get("/archives/{archive_id}/agents")
+    async def list_archive_agents(
+        actor: ActingUser,
+        archive_id: ArchiveIdPath,
+        page: Annotated[Page, Depends(page_parameters(limit=50))],
+        include: Wanted,
+    ) -> JsonBytes:
+        await db.read(archives.get_archive, actor, archive_id)
+        query = AgentQuery(archive_id=archive_id, include_hidden=True)
+        return JsonBytes(agent_bodies(await service.list_agents(actor, query, page, include)))
 
     # Tools
 

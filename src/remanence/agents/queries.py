@@ -46,6 +46,7 @@ class AgentQuery(Frozen):
     tool_id: str | None = None
     source_id: str | None = None
     block_id: str | None = None
+    archive_id: str | None = None
     include_hidden: bool = False
 
 

@@ -293,6 +293,12 @@ def _filtered(statement: Select[Any], actor: Actor, query: AgentQuery) -> Select
                 SourcesAgentsRow.agent_id == AgentRow.id, SourcesAgentsRow.source_id == query.source_id
             )
         )
+    if query.archive_id is not None:
+        conditions.append(
+            exists().where(
+                ArchivesAgentsRow.agent_id == AgentRow.id, ArchivesAgentsRow.archive_id == query.archive_id
+            )
+        )
     if query.block_id is not None:
         conditions.append(
             exists().where(

@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from remanence.core.frozen import Frozen
+from remanence.core.passage import PassageAdded
 from remanence.kit.ids import BlockId, ConversationId, OrgId, UserId
 from remanence.kit.json import JsonObject
 
@@ -87,11 +88,14 @@ class DescriptionSet(_Edit):
 
 
 BlockEdit = ValueSet | BlockAdded | BlockDropped | LabelSet | DescriptionSet
+MemoryEdit = BlockEdit | PassageAdded
 
 
-def apply_edit(blocks: tuple[Block, ...], edit: BlockEdit) -> tuple[Block, ...]:
+def apply_edit(blocks: tuple[Block, ...], edit: MemoryEdit) -> tuple[Block, ...]:
     """The agent's blocks after one edit."""
     match edit:
+        case PassageAdded():
+            return blocks
         case BlockAdded(block=added):
             return (*blocks, added)
         case BlockDropped(block_id=block_id):

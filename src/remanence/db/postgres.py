@@ -35,7 +35,11 @@ class PostgresDatabase:
             json_serializer=json.encode_text,
             json_deserializer=json.decode,
             query_cache_size=1500,
-            connect_args={"server_settings": {"jit": "off"}, "prepared_statement_cache_size": 500},
+            # Graphs of vectors are searched on until enough is found that passes the filters.
+            connect_args={
+                "server_settings": {"jit": "off", "hnsw.iterative_scan": "relaxed_order"},
+                "prepared_statement_cache_size": 500,
+            },
         )
         self._snapshot = self._engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True

@@ -16,6 +16,8 @@ def id_path(prefix: str) -> Any:
 
 
 AgentIdPath = Annotated[str, id_path("agent")]
+ArchiveIdPath = Annotated[str, id_path("archive")]
+PassageIdPath = Annotated[str, id_path("passage")]
 BlockIdPath = Annotated[str, id_path("block")]
 ToolIdPath = Annotated[str, id_path("tool")]
 RunIdPath = Annotated[str, id_path("run")]

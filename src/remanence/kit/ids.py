@@ -5,11 +5,13 @@ from typing import NewType
 from uuid import UUID, uuid4
 
 AgentId = NewType("AgentId", str)
+ArchiveId = NewType("ArchiveId", str)
 BlockId = NewType("BlockId", str)
 ConversationId = NewType("ConversationId", str)
 McpServerId = NewType("McpServerId", str)
 MessageId = NewType("MessageId", str)
 OrgId = NewType("OrgId", str)
+PassageId = NewType("PassageId", str)
 RunId = NewType("RunId", str)
 StepId = NewType("StepId", str)
 ToolId = NewType("ToolId", str)
@@ -27,6 +29,14 @@ def new_id(prefix: str) -> str:
 
 def new_agent_id() -> AgentId:
     return AgentId(new_id("agent"))
+
+
+def new_archive_id() -> ArchiveId:
+    return ArchiveId(new_id("archive"))
+
+
+def new_passage_id() -> PassageId:
+    return PassageId(new_id("passage"))
 
 
 def new_block_id() -> BlockId:

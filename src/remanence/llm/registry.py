@@ -5,6 +5,7 @@ from contextlib import aclosing
 from typing import Protocol
 
 from remanence.core.llm import Delta, EmbeddingConfig, LLMConfig, ModelRequest
+from remanence.core.vector import Vector
 from remanence.errors import ModelUnavailable
 from remanence.kit.ids import OrgId
 from remanence.llm.adapters import Adapters, format_of
@@ -67,6 +68,12 @@ class EmbedderRegistry:
     def __init__(self, sources: Sequence[ModelSource], transport: Transport) -> None:
         self._sources = sources
         self._transport = transport
+
+    async def embed(
+        self, config: EmbeddingConfig, texts: Sequence[str], *, is_query: bool = False
+    ) -> list[Vector]:
+        """Raises ProviderError, and BadArgument for an endpoint type that nobody here speaks."""
+        return await self.embedder_for(config).embed(texts, is_query=is_query)
 
     def embedder_for(self, config: EmbeddingConfig) -> Embedder:
         """As `AdapterRegistry.adapter_for`."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from remanence.core.agent import AgentState
 from remanence.core.arguments import BadArguments, parse_arguments
-from remanence.core.block import Block, BlockEdit, apply_edit
+from remanence.core.block import Block, MemoryEdit, apply_edit
 from remanence.core.context import parameters_of
 from remanence.core.heartbeat import REQUEST_HEARTBEAT, take_heartbeat_arguments
 from remanence.core.message import ReasoningPart, TextPart, ToolCall
@@ -52,7 +52,7 @@ class Acted:
     seen: tuple[Block, ...] | None = None
     """What the model knew of the blocks, where somebody else has written to them since."""
     outcomes: list[Outcome] = field(default_factory=list[Outcome])
-    edits: list[BlockEdit] = field(default_factory=list[BlockEdit])
+    edits: list[MemoryEdit] = field(default_factory=list[MemoryEdit])
     ran_ns: int | None = None
     has_bad_rule: bool = False
     """A tool rule fixed arguments that its tool does not take."""

@@ -1,17 +1,20 @@
 """Saves a step: all of it in one transaction, provided the lease is still ours."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlalchemy import Connection
 
 from remanence.agents.state import StateStore, Versions
+from remanence.archives import repository as archives
 from remanence.core.agent import AgentState, StopReason
-from remanence.core.block import apply_edit
+from remanence.core.block import BlockEdit, MemoryEdit, apply_edit
 from remanence.core.history import is_well_formed
 from remanence.core.journal import Journal
 from remanence.core.llm import Tape
 from remanence.core.message import pending_request
+from remanence.core.passage import PassageAdded
 from remanence.core.revision import Author
 from remanence.core.run import Step
 from remanence.db.database import Database
@@ -47,7 +50,7 @@ class Checkpoint:
         after = state.with_messages(*added)
         for edit in record.edits:
             after = replace(after, blocks=apply_edit(after.blocks, edit))
-        expected = state.agent_version + (1 if record.edits else 0)
+        expected = state.agent_version + (1 if block_edits(record.edits) else 0)
         after = replace(after, agent_version=agent_version or expected, window_version=window_version)
         if agent_version != expected or window_version != state.window_version + 1:
             # Somebody changed the agent or its window meanwhile: the next step must see that.
@@ -69,8 +72,9 @@ class Checkpoint:
         began_ns: int,
     ) -> tuple[int, int | None]:
         is_last = record.stop_reason is not None
+        changes = block_edits(record.edits)
         if (
-            record.edits
+            changes
             and repository.agent_version(connection, state.agent.id, locks=True) != state.agent_version
         ):
             raise StaleMemory
@@ -142,11 +146,19 @@ class Checkpoint:
         )
         try:
             blocks.apply_edits(
-                connection, run.actor, state.agent.id, record.edits, author, state.conversation_id
+                connection,
+                run.actor,
+                state.agent.id,
+                block_edits(record.edits),
+                author,
+                state.conversation_id,
             )
         except blocks.EditRefused as refusal:
             failed = ToolResult(f"Nothing was changed: {refusal.reason}", succeeded=False)
             raise StaleMemory({refusal.edit.call_id or "": failed}) from None
+        for edit in record.edits:
+            if isinstance(edit, PassageAdded):
+                archives.add_for_agent(connection, self._index, run.actor, state.agent.id, edit)
 
     async def reload(self, run: RunPlan, state: AgentState) -> AgentState:
         """The state as it is now, for a run that holds the lease."""
@@ -184,3 +196,7 @@ class Checkpoint:
             connection, run.run, reason, error=error, ttft_ns=None, duration_ns=duration_ns, tools_used=()
         )
         repository.release_lease(connection, run.run.id)
+
+
+def block_edits(edits: Sequence[MemoryEdit]) -> list[BlockEdit]:
+    return [edit for edit in edits if not isinstance(edit, PassageAdded)]

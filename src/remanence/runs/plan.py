@@ -7,7 +7,7 @@ from typing import Any
 from remanence.core.actor import Actor
 from remanence.core.agent import AgentState, StopReason
 from remanence.core.approval import Answer
-from remanence.core.block import BlockEdit
+from remanence.core.block import MemoryEdit
 from remanence.core.event import RunUsage
 from remanence.core.journal import Journal
 from remanence.core.llm import Delta, LLMConfig, ModelRequest, Tape, ToolSpec
@@ -65,7 +65,7 @@ class StepRecord:
     inputs: tuple[Message, ...]
     """Already stored; they enter the window with this step."""
     messages: tuple[Message, ...]
-    edits: tuple[BlockEdit, ...]
+    edits: tuple[MemoryEdit, ...]
     tools_used: tuple[str, ...]
     """By all steps of the run so far."""
     stop_reason: StopReason | None

@@ -52,13 +52,11 @@ def message_documents(messages: Iterable[Message], organization_id: str) -> list
 
 
 def load_documents(connection: Connection, ids: Sequence[str]) -> dict[str, Document]:
-    """As they were indexed, whether or not anyone may still see them."""
     rows = (row for row in connection.execute(_BY_ID, {"ids": ids}))
     return {document.id: document for document in _documents(rows)}
 
 
 def load_visible(connection: Connection, query: SearchQuery, ids: Sequence[str]) -> dict[str, Document]:
-    """Those of the ids that this query may show."""
     # The filters are checked here: in SQL they would tempt SQLite away from the primary key.
     rows = connection.execute(_BY_ID, {"ids": ids})
     shown = (row for row in rows if not row.is_err and not row.is_deleted)
@@ -76,8 +74,8 @@ def _passes(query: SearchQuery, document: Document) -> bool:
     )
 
 
-def list_ids(connection: Connection, agent_id: str) -> list[str]:
-    return list(connection.execute(select(MessageRow.id).where(MessageRow.agent_id == agent_id)).scalars())
+def list_ids(connection: Connection, owner_id: str) -> list[str]:
+    return list(connection.execute(select(MessageRow.id).where(MessageRow.agent_id == owner_id)).scalars())
 
 
 def list_newest(connection: Connection, query: SearchQuery) -> list[Document]:

@@ -1,4 +1,4 @@
-"""Search on PostgreSQL: a tsvector with a GIN index that says which documents have a word.
+"""Search on PostgreSQL: a tsvector with a GIN index that says which documents have a word, and pgvector.
 
 Texts come folded and parted by spaces, so its parser, which has its own mind about addresses, paths and
 tags, is passed by: words go to the stemmer one by one.
@@ -8,24 +8,32 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, text
 
+from remanence.core.llm import EmbeddingConfig
 from remanence.core.search_text import TextQuery, is_unspaced, prepare
+from remanence.core.vector import Vector
 from remanence.kit import json
-from remanence.search.finding import MAX_MATCHES, Found, find
+from remanence.search import backlog
+from remanence.search.finding import MAX_MATCHES, Engine, Found, find
 from remanence.search.ports import Document, Hit, Kind, SearchQuery
+from remanence.search.postgres_vectors import ROLES, PostgresVectors, tag_word
 
-_ROLES = {None: 0, "user": 1, "assistant": 2, "tool": 3}
-_KINDS: dict[Kind, int] = {"message": 1}
+_KINDS: dict[Kind, int] = {"message": 1, "passage": 2}
 
 # One statement for any number of rows: one round trip, prepared once.
 _ADD = text("""
+WITH waiting AS (
+  INSERT INTO embedding_backlog (document_id, owner_id)
+  SELECT * FROM unnest(CAST(:waiting AS text[]), CAST(:waiting_owner AS text[]))
+  ON CONFLICT (document_id) DO UPDATE SET worker = NULL, alive_until = NULL, tries = 0
+)
 INSERT INTO search_documents (created_at, id, organization, owner, conversation, kind, role, words)
 SELECT g.created_at, g.id, g.organization, g.owner, g.conversation, g.kind, g.role, array_to_tsvector(ARRAY(
   SELECT stem FROM unnest(string_to_array(g.words, ' ')) AS w (word), unnest(ts_lexize('search_stem', word)) AS stem
-))
+) || string_to_array(g.tags, ' '))
 FROM unnest(
   CAST(:created_at AS timestamptz[]), CAST(:id AS uuid[]), CAST(:organization AS uuid[]), CAST(:owner AS uuid[]),
-  CAST(:conversation AS uuid[]), CAST(:kind AS smallint[]), CAST(:role AS smallint[]), CAST(:words AS text[])
-) AS g (created_at, id, organization, owner, conversation, kind, role, words)
+  CAST(:conversation AS uuid[]), CAST(:kind AS smallint[]), CAST(:role AS smallint[]), CAST(:words AS text[]), CAST(:tags AS text[])
+) AS g (created_at, id, organization, owner, conversation, kind, role, words, tags)
 ON CONFLICT (id) DO UPDATE SET
   created_at = excluded.created_at, organization = excluded.organization, owner = excluded.owner,
   conversation = excluded.conversation, kind = excluded.kind, role = excluded.role, words = excluded.words
@@ -60,10 +68,19 @@ GROUP BY m.id, m.created_at ORDER BY sum(rarity) DESC, m.created_at DESC, m.id L
 
 
 class PostgresIndex:
+    def __init__(self) -> None:
+        self._vectors = PostgresVectors()
+        self._engine = Engine(_look_up, self._vectors.nearest, self._vectors.similarities)
+
+    def open(self, connection: Connection) -> None:
+        self._vectors.open(connection)
+
     def index(self, connection: Connection, documents: Sequence[Document]) -> None:
-        latest = {document.id: document for document in documents}.values()
+        latest = list({document.id: document for document in documents}.values())
         if not latest:
             return
+        has_vectors = self._vectors.is_there(connection)
+        waiting = [each for each in latest if each.embedding is None and has_vectors]
         connection.execute(
             _ADD,
             {
@@ -73,20 +90,42 @@ class PostgresIndex:
                 "owner": [_uuid(each.owner_id) for each in latest],
                 "conversation": [each.conversation_id and _uuid(each.conversation_id) for each in latest],
                 "kind": [_KINDS[each.kind] for each in latest],
-                "role": [_ROLES.get(each.role, 0) for each in latest],
+                "role": [ROLES.get(each.role, 0) for each in latest],
                 "words": [f"{prepare(each.text)} {prepare(each.speaker or '')}".strip() for each in latest],
+                "tags": [" ".join(map(tag_word, each.tags)) for each in latest],
+                "waiting": [each.id for each in waiting],
+                "waiting_owner": [each.owner_id for each in waiting],
             },
         )
+        with_vectors = [each for each in latest if each.embedding is not None]
+        if with_vectors and has_vectors:
+            self._vectors.add(connection, with_vectors)
+
+    def embed(self, connection: Connection, documents: Sequence[Document]) -> None:
+        if documents and self._vectors.is_there(connection):
+            self._vectors.add(connection, documents)
 
     def delete(self, connection: Connection, ids: Sequence[str]) -> None:
         if ids:
             connection.execute(_DELETE, {"ids": [_uuid(id) for id in ids]})
+            backlog.drop(connection, ids)
+            if self._vectors.is_there(connection):
+                self._vectors.delete(connection, ids)
 
     def forget(self, connection: Connection, owner_id: str) -> None:
         connection.execute(_FORGET, {"owner": _uuid(owner_id)})
+        backlog.drop_owner(connection, owner_id)
+        if self._vectors.is_there(connection):
+            self._vectors.forget(connection, owner_id)
+
+    def vectors_of(self, connection: Connection, ids: Sequence[str]) -> dict[str, Vector]:
+        return self._vectors.vectors_of(connection, ids) if self._vectors.is_there(connection) else {}
+
+    def models_for(self, connection: Connection, query: SearchQuery) -> dict[int, EmbeddingConfig]:
+        return self._vectors.models_for(connection, query)
 
     def query(self, connection: Connection, query: SearchQuery) -> list[Hit]:
-        return find(connection, query, _look_up)
+        return find(connection, query, self._engine)
 
 
 def _look_up(connection: Connection, sought: TextQuery, query: SearchQuery, count: int) -> Found:
@@ -111,7 +150,7 @@ def _filters(query: SearchQuery) -> tuple[list[str], dict[str, object]]:
         values["owners"] = [_uuid(id) for id in query.owner_ids]
     if query.roles is not None:
         filters.append("d.role = ANY(CAST(:roles AS smallint[]))")
-        values["roles"] = [_ROLES[role] for role in query.roles if role in _ROLES]
+        values["roles"] = [ROLES[role] for role in query.roles if role in ROLES]
     if query.start is not None:
         filters.append("d.created_at >= :start")
         values["start"] = query.start
@@ -123,6 +162,10 @@ def _filters(query: SearchQuery) -> tuple[list[str], dict[str, object]]:
     elif query.conversation_id is not None:
         filters.append("d.conversation = CAST(:conversation AS uuid)")
         values["conversation"] = _uuid(query.conversation_id)
+    if query.tags:
+        joined = " & " if query.needs_all_tags else " | "
+        filters.append("d.words @@ CAST(:tags AS tsquery)")
+        values["tags"] = joined.join(map(tag_word, dict.fromkeys(query.tags)))
     return filters, values
 
 

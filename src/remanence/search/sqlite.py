@@ -1,176 +1,57 @@
-"""Search on SQLite: FTS5 that stores neither text nor places, only which documents have a word.
+"""Search on SQLite: words in FTS5, vectors in a table and in memory."""
 
-The scope of a document (organisation, agent, role) is one of its words, which keeps a small agent's search
-fast in a large table. Postings without a row in `search_documents` are never shown; a document indexed anew
-leaves such behind, because FTS5 takes words out only if it is told which.
-"""
-
-from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
-from uuid import UUID
+from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
-from remanence.core.ranking import choose_candidates, rarities
-from remanence.core.search_text import TextQuery, is_unspaced, prepare
-from remanence.kit import json
-from remanence.search.finding import MAX_MATCHES, Found, find
-from remanence.search.messages import list_ids, load_documents
-from remanence.search.ports import Document, Hit, Kind, SearchQuery
-
-_ROLES = {None: 0, "user": 1, "assistant": 2, "tool": 3}
-_KINDS: dict[Kind, str] = {"message": "m"}
-_ANY_OWNER = "0" * 32
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-_BATCH = 500
-
-_LAST_KEY = "SELECT seq FROM sqlite_sequence WHERE name = 'search_documents'"
-_ADD_DOCUMENT = """
-INSERT INTO search_documents (key, id, created_at, conversation) VALUES (?, ?, ?, ?)
-ON CONFLICT (id) DO UPDATE SET
-  key = excluded.key, created_at = excluded.created_at, conversation = excluded.conversation
-"""
-_ADD_WORDS = "INSERT INTO search_words (rowid, words) VALUES (?, ?)"
-_REMOVE_WORDS = "INSERT INTO search_words (search_words, rowid, words) VALUES ('delete', ?, ?)"
-_KEYS = "SELECT key, id FROM search_documents WHERE id IN ({marks})"
-_IDS = "SELECT key, id FROM search_documents WHERE key IN (SELECT value FROM json_each(?))"
-# The keys come as one JSON text: thousands of rows would cost more to fetch than to find.
-_MATCHES = """
-SELECT json_group_array(rowid) FROM (
-  SELECT rowid FROM search_words WHERE search_words MATCH ? ORDER BY rowid DESC LIMIT ?
-)
-"""
-_FILTERED_MATCHES = """
-SELECT json_group_array(rowid) FROM (
-  SELECT f.rowid FROM search_words AS f CROSS JOIN search_documents AS d ON d.key = f.rowid
-  WHERE f.search_words MATCH ? AND {filters} ORDER BY f.rowid DESC LIMIT ?
-)
-"""
+from remanence.core.llm import EmbeddingConfig
+from remanence.core.vector import Vector
+from remanence.search import backlog, sqlite_words
+from remanence.search.finding import Engine, find
+from remanence.search.ports import Document, Hit, SearchQuery
+from remanence.search.shelves import shelf_of
+from remanence.search.sqlite_vectors import SqliteVectors
 
 
 class SqliteIndex:
+    has_vectors = True
+
+    def __init__(self) -> None:
+        self._vectors = SqliteVectors()
+        self._engine = Engine(sqlite_words.look_up, self._vectors.nearest, self._vectors.similarities)
+
+    def open(self, connection: Connection) -> None:
+        """The tables are there."""
+
     def index(self, connection: Connection, documents: Sequence[Document]) -> None:
-        latest = {document.id: document for document in documents}
+        latest = list({document.id: document for document in documents}.values())
         if not latest:
             return
-        # Keys ascend and are never used twice: FTS5 is quick at appending, and may hold old postings.
-        last: int = connection.exec_driver_sql(_LAST_KEY).scalar() or 0
-        rows: list[tuple[int, bytes, int, bytes | None]] = []
-        words: list[tuple[int, str]] = []
-        for key, document in enumerate(latest.values(), start=last + 1):
-            conversation = document.conversation_id
-            rows.append(
-                (
-                    key,
-                    _packed(document.id),
-                    _micros(document.created_at),
-                    _packed(conversation) if conversation else None,
-                )
-            )
-            words.append((key, _words(document)))
-        connection.exec_driver_sql(_ADD_DOCUMENT, rows)
-        connection.exec_driver_sql(_ADD_WORDS, words)
+        sqlite_words.add_words(connection, latest)
+        with_vectors = [document for document in latest if document.embedding is not None]
+        if with_vectors:
+            self._vectors.add(connection, with_vectors)
+        backlog.add_fast(connection, [document for document in latest if document.embedding is None])
+
+    def embed(self, connection: Connection, documents: Sequence[Document]) -> None:
+        self._vectors.add(connection, documents)
 
     def delete(self, connection: Connection, ids: Sequence[str]) -> None:
-        for batch in _batches(ids):
-            documents = {_packed(id): document for id, document in load_documents(connection, batch).items()}
-            statement = _KEYS.format(marks=", ".join("?" * len(batch)))
-            keys = connection.exec_driver_sql(statement, tuple(map(_packed, batch))).all()
-            words = [(key, _words(documents[id])) for key, id in keys if id in documents]
-            if words:
-                connection.exec_driver_sql(_REMOVE_WORDS, words)
-            if keys:
-                connection.exec_driver_sql(
-                    "DELETE FROM search_documents WHERE key = ?", [(key,) for key, _ in keys]
-                )
+        if ids:
+            sqlite_words.delete_words(connection, ids)
+            self._vectors.delete(connection, ids)
+            backlog.drop(connection, ids)
 
     def forget(self, connection: Connection, owner_id: str) -> None:
-        self.delete(connection, list_ids(connection, owner_id))
+        sqlite_words.delete_words(connection, shelf_of(owner_id).list_ids(connection, owner_id))
+        self._vectors.forget(connection, owner_id)
+        backlog.drop_owner(connection, owner_id)
+
+    def vectors_of(self, connection: Connection, ids: Sequence[str]) -> dict[str, Vector]:
+        return self._vectors.vectors_of(connection, ids)
+
+    def models_for(self, connection: Connection, query: SearchQuery) -> dict[int, EmbeddingConfig]:
+        return self._vectors.models_for(connection, query)
 
     def query(self, connection: Connection, query: SearchQuery) -> list[Hit]:
-        return find(connection, query, _look_up)
-
-
-def _look_up(connection: Connection, sought: TextQuery, query: SearchQuery, count: int) -> Found:
-    filters, values = _filters(query)
-    statement = _FILTERED_MATCHES.format(filters=" AND ".join(filters)) if filters else _MATCHES
-
-    def matches(words: list[str]) -> list[int]:
-        expression = " AND ".join([scope, *words])
-        found = connection.exec_driver_sql(statement, (expression, *values, max(count, MAX_MATCHES)))
-        return json.decode(found.scalar_one())
-
-    scope = _scope(query)
-    required = [_sought(word) for term in sought.required for word in term.words]
-    keys = [matches(required)] * len(sought.required) if required else []
-    keys += [matches([*required, _sought(term.words[0])]) for term in sought.optional]
-    frequencies = [len(each) for each in keys]
-    masks: dict[int, int] = {}
-    for number, each in enumerate(keys):
-        for key in each:
-            masks[key] = masks.get(key, 0) | 1 << number
-    chosen = choose_candidates(masks, rarities(frequencies), count)
-    rows = connection.exec_driver_sql(_IDS, (json.encode_text(list(chosen)),))
-    return Found({f"{query.kind}-{UUID(bytes=id)}": chosen[key] for key, id in rows}, frequencies)
-
-
-def _scope(query: SearchQuery) -> str:
-    roles = _ROLES if query.roles is None else query.roles
-    owners = [_ANY_OWNER] if query.owner_ids is None else query.owner_ids
-    words = [
-        _scope_word(query.kind, query.organization_id, role, owner)
-        for owner in owners
-        for role in roles
-        if role in _ROLES
-    ]
-    return f"({' OR '.join(words or [_ANY_OWNER])})"
-
-
-def _sought(word: str) -> str:
-    # Within quotes FTS5 knows no operators, and words hold nothing but letters and digits.
-    return f'"{word}" *' if len(word) == 1 and is_unspaced(word) else f'"{word}"'
-
-
-def _filters(query: SearchQuery) -> tuple[list[str], list[object]]:
-    filters: list[str] = []
-    values: list[object] = []
-    if query.start is not None:
-        filters.append("d.created_at >= ?")
-        values.append(_micros(query.start))
-    if query.end is not None:
-        filters.append("d.created_at <= ?")
-        values.append(_micros(query.end))
-    if query.conversation_id == "default":
-        filters.append("d.conversation IS NULL")
-    elif query.conversation_id is not None:
-        filters.append("d.conversation = ?")
-        values.append(_packed(query.conversation_id))
-    return filters, values
-
-
-def _words(document: Document) -> str:
-    """All that FTS5 is given. To take a document out it wants the very same."""
-    kind, organization_id, role = document.kind, document.organization_id, document.role
-    scope = _scope_word(kind, organization_id, role, document.owner_id)
-    wide_scope = _scope_word(kind, organization_id, role, _ANY_OWNER)
-    return f"{prepare(document.text)} {prepare(document.speaker or '')} {scope} {wide_scope}"
-
-
-def _scope_word(kind: Kind, organization_id: str, role: str | None, owner_id: str) -> str:
-    """Longer than the words of texts are cut to, so that none of them can pass for one; and the stemmer
-    leaves alone what ends in a digit."""
-    bare = f"{organization_id[-36:]}{owner_id[-36:]}".replace("-", "")
-    return f"{_KINDS[kind]}{_ROLES.get(role, 0)}{bare}0"
-
-
-def _packed(id: str) -> bytes:
-    return bytes.fromhex(id[-36:].replace("-", ""))
-
-
-def _micros(moment: datetime) -> int:
-    return (moment - _EPOCH) // _MICROSECOND
-
-
-def _batches(ids: Sequence[str]) -> Iterable[Sequence[str]]:
-    return (ids[start : start + _BATCH] for start in range(0, len(ids), _BATCH))
+        return find(connection, query, self._engine)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from remanence.core.actor import Actor
 from remanence.core.agent import Agent
 from remanence.core.arguments import check_arguments, coerce_arguments
-from remanence.core.block import Block, BlockEdit
+from remanence.core.block import Block, MemoryEdit
 from remanence.core.context import parameters_of
 from remanence.core.message import ReturnPart
 from remanence.core.tool import Tool, ToolType
@@ -15,6 +15,7 @@ from remanence.errors import BadArgument, McpUnavailable, NotFound
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import ConversationId
 from remanence.kit.json import JsonObject
+from remanence.tools.archival import ArchivalMemory
 from remanence.tools.builtin.memory import run_memory_tool
 from remanence.tools.builtin.outcome import ToolFailure
 from remanence.tools.builtin.spelling import canonical_arguments
@@ -46,8 +47,8 @@ class ToolContext:
 class ToolResult:
     text: str
     succeeded: bool
-    edits: Sequence[BlockEdit] = ()
-    unmerged: Sequence[BlockEdit] = ()
+    edits: Sequence[MemoryEdit] = ()
+    unmerged: Sequence[MemoryEdit] = ()
     """The edits as the model meant them, where they had to be joined with somebody else's."""
     stdout: tuple[str, ...] | None = None
     stderr: tuple[str, ...] | None = None
@@ -56,8 +57,9 @@ class ToolResult:
 
 
 class ToolExecutor:
-    def __init__(self, conversation: ConversationSearch, mcp: McpService) -> None:
+    def __init__(self, conversation: ConversationSearch, archival: ArchivalMemory, mcp: McpService) -> None:
         self._conversation = conversation
+        self._archival = archival
         self._mcp = mcp
 
     async def execute(self, tool: Tool, args: JsonObject, context: ToolContext) -> ToolResult:
@@ -87,6 +89,12 @@ class ToolExecutor:
             return ToolResult(SENT, succeeded=True)
         if tool.name == "conversation_search":
             text = await self._conversation.run(args, actor=context.actor, agent=context.agent, now=utc_now())
+            return ToolResult(text, succeeded=True)
+        if tool.name == "archival_memory_insert":
+            outcome = await self._archival.insert(args, actor=context.actor, agent=context.agent)
+            return ToolResult(outcome.text, succeeded=True, edits=outcome.edits)
+        if tool.name == "archival_memory_search":
+            text = await self._archival.search(args, actor=context.actor, agent=context.agent, now=utc_now())
             return ToolResult(text, succeeded=True)
         raise ToolFailure(f"{tool.name} cannot be run on this server.")
 

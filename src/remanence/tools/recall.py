@@ -4,16 +4,15 @@ from datetime import datetime
 
 from remanence.core.actor import Actor
 from remanence.core.agent import Agent
-from remanence.db.database import Database
 from remanence.kit.json import JsonObject
-from remanence.search.ports import SearchIndex, SearchQuery
+from remanence.search.ports import SearchQuery
+from remanence.search.service import Search
 from remanence.tools.builtin.conversation import parse_conversation_search, render_hits
 
 
 class ConversationSearch:
-    def __init__(self, db: Database, index: SearchIndex) -> None:
-        self._db = db
-        self._index = index
+    def __init__(self, search: Search) -> None:
+        self._search = search
 
     async def run(self, args: JsonObject, *, actor: Actor, agent: Agent, now: datetime) -> str:
         """Searches all that was ever said with this agent. Raises ToolFailure for senseless arguments."""
@@ -27,5 +26,5 @@ class ConversationSearch:
             end=asked.end,
             limit=asked.limit,
         )
-        hits = await self._db.read(self._index.query, query)
+        hits = await self._search.find(query)
         return render_hits(hits, timezone=agent.timezone, now=now)

@@ -17,6 +17,8 @@ def test_names_types_and_parameters_are_those_of_the_contract():
         [
             "letta_core: send_message(message)",
             "letta_core: conversation_search(?query, ?roles, ?limit, ?start_date, ?end_date)",
+            "letta_core: archival_memory_insert(content, ?tags)",
+            "letta_core: archival_memory_search(query, ?tags, ?tag_match_mode, ?top_k, ?start_datetime, ?end_datetime)",
             "letta_memory_core: core_memory_append(label, content)",
             "letta_memory_core: core_memory_replace(label, old_content, new_content)",
             "letta_memory_core: memory(command, ?path, ?file_text, ?description, ?old_string, ?new_string, ?insert_line, ?insert_text, ?old_path, ?new_path)",
@@ -35,7 +37,7 @@ def test_every_memory_tool_is_in_the_catalogue():
 
 def test_only_searching_may_run_beside_other_calls():
     parallel = [tool.name for tool in builtin_tools() if tool.enable_parallel_execution]
-    assert parallel == ["conversation_search"]
+    assert parallel == ["conversation_search", "archival_memory_search"]
 
 
 def test_a_description_begins_with_one_line_that_says_it_all():

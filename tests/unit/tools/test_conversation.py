@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from remanence.core.moments import time_ago
 from remanence.search.ports import Document, Hit
-from remanence.tools.builtin.conversation import parse_conversation_search, render_hits, time_ago
+from remanence.tools.builtin.conversation import parse_conversation_search, render_hits
 from remanence.tools.builtin.outcome import ToolFailure
 
 NOW = datetime(2026, 3, 15, 12, tzinfo=UTC)
@@ -22,7 +23,7 @@ def hit(text: str, *, days_ago: int = 1, role: str = "user") -> Hit:
         created_at=NOW - timedelta(days=days_ago),
         role=role,
     )
-    return Hit("message-1", 0.81234, 1, text, document)
+    return Hit("message-1", 0.81234, 1, None, text, document)
 
 
 def test_a_date_alone_means_the_whole_day_in_the_agents_zone() -> None:

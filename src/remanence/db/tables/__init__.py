@@ -33,6 +33,7 @@ from remanence.db.tables.runs import (
     StepRow,
     ToolJournalRow,
 )
+from remanence.db.tables.search import EmbeddingBacklogRow, EmbeddingModelRow
 from remanence.db.tables.tools import ToolRow, ToolsAgentsRow
 
 __all__ = [
@@ -48,6 +49,8 @@ __all__ = [
     "BlocksAgentsRow",
     "ContextMessageRow",
     "ConversationRow",
+    "EmbeddingBacklogRow",
+    "EmbeddingModelRow",
     "FileContentRow",
     "FileRow",
     "FilesAgentsRow",

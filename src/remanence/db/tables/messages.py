@@ -36,6 +36,7 @@ class MessageRow(Identified, Base):
     __table_args__ = (
         Index("ix_messages_org_agent", "organization_id", "agent_id"),
         Index("ix_messages_agent_id_created_at", "agent_id", "created_at"),
+        Index("ix_messages_organization_id_created_at", "organization_id", "created_at"),
         Index("ix_messages_run_id", "run_id"),
         Index("ix_messages_step_id", "step_id"),
     )

@@ -1,12 +1,12 @@
 """The conversation search tool, its pure half: what the model asks for, and how it is answered."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime
 
+from remanence.core.moments import parse_moment, time_ago
 from remanence.kit import json
-from remanence.kit.clock import local_text, zone_of
+from remanence.kit.clock import local_text
 from remanence.kit.json import JsonObject
 from remanence.search.ports import Hit
 from remanence.tools.builtin.outcome import ToolFailure
@@ -30,14 +30,11 @@ class Asked:
 
 def parse_conversation_search(args: JsonObject, timezone: str) -> Asked:
     """Raises ToolFailure for what cannot be meant: no date, dates the wrong way round, roles of nobody."""
-    start = _moment(args.get("start_date"), timezone, "start_date", is_end=False)
-    end = _moment(args.get("end_date"), timezone, "end_date", is_end=True)
-    if start is not None and end is not None and start > end:
-        raise ToolFailure("start_date lies after end_date; swap them.")
+    start, end = parse_span(args, "start_date", "end_date", timezone)
     return Asked(
         text=str(args.get("query") or ""),
         roles=_roles(args.get("roles")),
-        limit=_limit(args.get("limit")),
+        limit=parse_limit(args.get("limit"), DEFAULT_LIMIT),
         start=start,
         end=end,
     )
@@ -53,11 +50,11 @@ def _roles(value: object) -> tuple[str, ...]:
     return roles
 
 
-def _limit(value: object) -> int:
+def parse_limit(value: object, default: int) -> int:
     try:
         return max(1, min(int(float(str(value))), MAX_LIMIT))
     except (ValueError, OverflowError):
-        return DEFAULT_LIMIT
+        return default
 
 
 def render_hits(hits: Sequence[Hit], *, timezone: str, now: datetime) -> str:
@@ -93,23 +90,15 @@ def render_hits(hits: Sequence[Hit], *, timezone: str, now: datetime) -> str:
     return json.readable({"message": f"Found {len(results)} {noun}.{rest}", "results": results})
 
 
-def time_ago(span: timedelta) -> str:
-    seconds = max(0, int(span.total_seconds()))
-    for unit, size in (
-        ("year", 31_536_000),
-        ("month", 2_592_000),
-        ("day", 86_400),
-        ("hour", 3600),
-        ("minute", 60),
-    ):
-        count = seconds // size
-        if count:
-            return f"{count} {unit}{'s' if count > 1 else ''} ago"
-    return "just now"
-
-
-_SHOWN = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [AP]M)(?: ?[A-Z]*([+-]\d{4}))?", re.IGNORECASE)
-"""A moment as prompts and answers show it (`kit/clock.py`): models copy them."""
+def parse_span(
+    args: JsonObject, start_name: str, end_name: str, timezone: str
+) -> tuple[datetime | None, datetime | None]:
+    """The first and the last moment asked for. Raises ToolFailure."""
+    start = _moment(args.get(start_name), timezone, start_name, is_end=False)
+    end = _moment(args.get(end_name), timezone, end_name, is_end=True)
+    if start is not None and end is not None and start > end:
+        raise ToolFailure(f"{start_name} lies after {end_name}; swap them.")
+    return start, end
 
 
 def _moment(value: object, timezone: str, name: str, *, is_end: bool) -> datetime | None:
@@ -118,30 +107,8 @@ def _moment(value: object, timezone: str, name: str, *, is_end: bool) -> datetim
     if not text:
         return None
     try:
-        moment = _parse(text)
-        if is_end:
-            moment = _last_moment(moment, is_day=len(text) <= len("2026-03-15"))
-        moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=zone_of(timezone))
-        moment.astimezone(UTC)  # at the edges of the calendar there may be no such moment
-    except (ValueError, OverflowError):
+        return parse_moment(text, timezone, is_end=is_end)
+    except ValueError:
         raise ToolFailure(
             f'{name} must be a date like "2026-03-15" or a time like "2026-03-15T14:30", not "{text[:100]}".'
         ) from None
-    return moment
-
-
-def _parse(text: str) -> datetime:
-    if (shown := _SHOWN.fullmatch(text)) is not None:
-        # Without an offset the caller adds the agent's zone.
-        naive = datetime.strptime(shown[1], "%Y-%m-%d %I:%M:%S %p")  # noqa: DTZ007
-        return naive if shown[2] is None else naive.replace(tzinfo=datetime.strptime(shown[2], "%z").tzinfo)
-    return datetime.fromisoformat(text)
-
-
-def _last_moment(moment: datetime, *, is_day: bool) -> datetime:
-    """Days, minutes and seconds are meant to their end: messages are shown to the second only."""
-    if is_day:
-        return datetime.combine(moment.date(), time.max)
-    if moment.microsecond:
-        return moment
-    return moment + timedelta(seconds=0 if moment.second else 59, microseconds=999_999)

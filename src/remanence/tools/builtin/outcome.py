@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from remanence.core.block import BlockEdit
+from remanence.core.block import MemoryEdit
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
     text: str
-    edits: tuple[BlockEdit, ...] = ()
-    unmerged: tuple[BlockEdit, ...] = ()
+    edits: tuple[MemoryEdit, ...] = ()
+    unmerged: tuple[MemoryEdit, ...] = ()
     """The edits as they were meant, where they had to be joined with somebody else's."""
 
 

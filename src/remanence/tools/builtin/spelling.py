@@ -12,6 +12,12 @@ _OLD = ("old_str", "old_content", "old_string")
 _NEW = ("new_str", "new_content", "new_string")
 
 _OTHER_NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "archival_memory_insert": {"content": ("text", "memory")},
+    "archival_memory_search": {
+        "top_k": ("limit",),
+        "start_datetime": ("start_date",),
+        "end_datetime": ("end_date",),
+    },
     "core_memory_append": {"label": _LABEL, "content": (*_NEW, "text")},
     "core_memory_replace": {"label": _LABEL, "old_content": _OLD, "new_content": _NEW},
     "memory_replace": {"label": _LABEL, "old_string": _OLD, "new_string": _NEW},

@@ -1,0 +1,66 @@
+"""Searching and indexing with embedding models at hand. What a model cannot give is done without."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from remanence.core.llm import EmbeddingConfig
+from remanence.core.parts import split_parts
+from remanence.core.vector import Vector
+from remanence.db.database import Database
+from remanence.errors import AppError
+from remanence.search.ports import Embedding, Hit, SearchIndex, SearchQuery
+
+log = logging.getLogger(__name__)
+
+_QUESTION_TIMEOUT_S = 5
+_TEXTS_TIMEOUT_S = 20
+
+
+class Embed(Protocol):
+    async def __call__(
+        self, config: EmbeddingConfig, texts: Sequence[str], *, is_query: bool = False
+    ) -> list[Vector]: ...
+
+
+class Search:
+    def __init__(self, db: Database, index: SearchIndex, embed: Embed) -> None:
+        self._db = db
+        self._index = index
+        self._embed = embed
+
+    async def find(self, query: SearchQuery, *, uses_meaning: bool = True) -> list[Hit]:
+        """By words and by meaning, as far as there are vectors and their models answer."""
+        if uses_meaning and query.text.strip():
+            query = replace(query, vectors=await self._question(query))
+        return await self._db.read(self._index.query, query)
+
+    async def embed_all(self, config: EmbeddingConfig | None, texts: Sequence[str]) -> list[Embedding | None]:
+        """The vectors of the parts of each text; none where there is no model, or it does not answer."""
+        if config is None or not texts:
+            return [None] * len(texts)
+        parts = [split_parts(text) for text in texts]
+        try:
+            async with asyncio.timeout(_TEXTS_TIMEOUT_S):
+                vectors = await self._embed(config, [part for each in parts for part in each])
+        except (AppError, TimeoutError) as error:
+            log.warning("No vectors by %s for now: %s", config.handle or config.embedding_model, error)
+            return [None] * len(texts)
+        found: list[Embedding | None] = []
+        for each in parts:
+            found.append(Embedding(config, tuple(vectors[: len(each)])))
+            vectors = vectors[len(each) :]
+        return found
+
+    async def _question(self, query: SearchQuery) -> dict[int, Vector]:
+        vectors: dict[int, Vector] = {}
+        models = await self._db.read(self._index.models_for, query)
+        for model, config in models.items():
+            try:
+                async with asyncio.timeout(_QUESTION_TIMEOUT_S):
+                    (vectors[model],) = await self._embed(config, [query.text], is_query=True)
+            except (AppError, TimeoutError) as error:
+                log.warning("Searching by words alone: %s", error)
+        return vectors

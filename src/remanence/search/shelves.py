@@ -1,0 +1,45 @@
+"""Where documents of each kind stand: the tables that hold their texts."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from sqlalchemy import Connection
+
+from remanence.search import messages, passages
+from remanence.search.ports import Document, Kind, SearchQuery
+
+
+class Shelf(Protocol):
+    def load_documents(self, connection: Connection, ids: Sequence[str]) -> dict[str, Document]:
+        """As they were indexed, whether or not anyone may still see them."""
+        ...
+
+    def load_visible(
+        self, connection: Connection, query: SearchQuery, ids: Sequence[str]
+    ) -> dict[str, Document]:
+        """Those of the ids that this query may show."""
+        ...
+
+    def list_newest(self, connection: Connection, query: SearchQuery) -> list[Document]:
+        """The newest that pass the filters; those that say nothing are passed over."""
+        ...
+
+    def list_ids(self, connection: Connection, owner_id: str) -> list[str]: ...
+
+
+_SHELVES: dict[Kind, Shelf] = {"message": messages, "passage": passages}
+_BY_PREFIX: dict[str, Shelf] = {
+    "message": messages,
+    "agent": messages,
+    "passage": passages,
+    "archive": passages,
+}
+
+
+def shelf(kind: Kind) -> Shelf:
+    return _SHELVES[kind]
+
+
+def shelf_of(id: str) -> Shelf:
+    """By the id of a document or of an owner."""
+    return _BY_PREFIX[id.partition("-")[0]]
