@@ -57,6 +57,21 @@ async def test_each_text_has_a_vector_of_length_one_in_order(embedder: Embedder)
     assert await embedder.embed([]) == []
 
 
+@pytest.mark.parametrize("vendor", ["google_ai", "voyage", "ollama"])
+async def test_each_providers_format_is_spoken(model: ScriptedModel, vendor: str) -> None:
+    transport = Transport(CallPolicy(pause_s=0.001))
+    base_url = model.base_url.removesuffix("/v1")
+    hosted = HostedSource(Provider(vendor, vendor, base_url, "sk-x"), transport, Adapters(transport))
+    config = HOSTED.model_copy(update={"embedding_endpoint_type": vendor, "handle": f"{vendor}/some"})
+    embedder = EmbedderRegistry([hosted], transport).embedder_for(config)
+    stored = await embedder.embed(["The owl nests.", "Basil needs sun.", "Owl"])
+    [asked] = await embedder.embed(["owl"], is_query=True)
+    await transport.close()
+    assert alike(asked, stored[2]) == pytest.approx(1, abs=1e-3)
+    assert alike(asked, stored[0]) > alike(asked, stored[1])
+    assert model.embedded[-1] == ["owl"]
+
+
 async def test_the_embedded_model_knows_what_words_mean(registry: EmbedderRegistry) -> None:
     embedder = registry.embedder_for(LOCAL_EMBEDDING.embedding_config())
     dog, puppy, tax = await embedder.embed(

@@ -155,6 +155,7 @@ class ScriptedModel:
         app = web.Application(client_max_size=256 * 2**20)
         app.router.add_get("/v1/models", self._list_models)
         app.router.add_post("/v1/embeddings", self._embed)
+        app.router.add_post("/v1beta/models/{model}:batchEmbedContents", self._embed_gemini)
         app.router.add_get("/v1beta/models", self._list_models)
         for wire in self._formats:
             app.router.add_post(wire.path, self._handler(wire))
@@ -213,6 +214,13 @@ class ScriptedModel:
         return web.Response(
             body=json.encode(body), status=self.embedding_status, content_type="application/json"
         )
+
+    async def _embed_gemini(self, request: web.Request) -> web.Response:
+        asked = json.decode(await request.read())["requests"]
+        texts = [each["content"]["parts"][0]["text"] for each in asked]
+        self.embedded.append(texts)
+        body = {"embeddings": [{"values": spread(text)} for text in texts]}
+        return web.Response(body=json.encode(body), content_type="application/json")
 
     def _handler(self, wire: WireFormat) -> Callable[[web.Request], "asyncio.Future[web.StreamResponse]"]:
         async def answer(request: web.Request) -> web.StreamResponse:

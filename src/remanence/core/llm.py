@@ -52,6 +52,11 @@ class LLMConfig(Frozen):
     top_logprobs: int | None = None
     return_token_ids: bool = False
     tool_call_parser: str | None = None
+    fallback_models: tuple[str, ...] | None = Field(default=None, exclude_if=lambda handles: not handles)
+    """Handles of models that are asked in turn when this one is overloaded or out of reach.
+
+    Not part of the contract, so that it is only shown where it is set.
+    """
 
 
 class EmbeddingConfig(Frozen):

@@ -60,8 +60,10 @@ class Adapters:
                     transport, vendor, base_url=base_url, api_key=api_key, provider_name=provider
                 )
             case "responses":
-                return Responses(transport, base_url=base_url, api_key=api_key, provider=provider)
+                return Responses(transport, vendor, base_url=base_url, api_key=api_key, provider=provider)
             case "anthropic":
-                return AnthropicMessages(transport, base_url=base_url, api_key=api_key, provider=provider)
+                return AnthropicMessages(
+                    transport, vendor, base_url=base_url, api_key=api_key, provider=provider
+                )
             case "gemini":
-                return Gemini(transport, base_url=base_url, api_key=api_key, provider=provider)
+                return Gemini(transport, vendor, base_url=base_url, api_key=api_key, provider=provider)

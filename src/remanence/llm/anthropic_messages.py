@@ -3,39 +3,29 @@
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import partial
 
-from yarl import URL
-
 from remanence.core.llm import Delta, ModelRequest
 from remanence.kit import json
 from remanence.kit.json import JsonObject
 from remanence.llm.anthropic_encoding import encode_history
 from remanence.llm.anthropic_options import make_options
 from remanence.llm.anthropic_reply import AnthropicReplyReader
+from remanence.llm.keys import key_headers
 from remanence.llm.transport import Transport, make_endpoint
-
-_VERSION = "2023-06-01"
-
-
-def auth_headers(base_url: str, api_key: str | None) -> Mapping[str, str]:
-    """Anthropic wants the key under a name of its own; others who speak its format, some as a bearer token."""
-    headers = {"anthropic-version": _VERSION}
-    if api_key:
-        headers["x-api-key"] = api_key
-        if URL(base_url).host != "api.anthropic.com":
-            headers["Authorization"] = f"Bearer {api_key}"
-    return headers
+from remanence.llm.vendors import Vendor
 
 
 class AnthropicMessages:
     """A `ModelAdapter` for one address."""
 
-    def __init__(self, transport: Transport, *, base_url: str, api_key: str | None, provider: str) -> None:
+    def __init__(
+        self, transport: Transport, vendor: Vendor, *, base_url: str, api_key: str | None, provider: str
+    ) -> None:
         self._transport = transport
         self._endpoint = make_endpoint(
             f"{base_url}/messages",
             provider=provider,
             api_key=api_key,
-            extra=auth_headers(base_url, api_key),
+            extra=key_headers(vendor, base_url, api_key),
         )
         self._make_reader = partial(_make_reader, provider)
 

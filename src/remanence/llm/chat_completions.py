@@ -9,6 +9,7 @@ from remanence.kit.json import JsonObject
 from remanence.llm.chat_encoding import encode_messages, style_of
 from remanence.llm.chat_options import make_options
 from remanence.llm.chat_reply import ChatReplyReader
+from remanence.llm.keys import key_headers
 from remanence.llm.transport import Transport, make_endpoint
 from remanence.llm.vendors import Vendor
 
@@ -28,11 +29,11 @@ class ChatCompletions:
         self._transport = transport
         self._quirks = vendor.quirks
         self._provider = provider_name or vendor.name
-        headers = None
-        if vendor.key_header is not None:
-            headers = {vendor.key_header: api_key} if api_key else {}
         self._endpoint = make_endpoint(
-            f"{base_url}/chat/completions", provider=self._provider, api_key=api_key, extra=headers
+            f"{base_url}/chat/completions",
+            provider=self._provider,
+            api_key=api_key,
+            extra=key_headers(vendor, base_url, api_key),
         )
         # An extension that servers which merely speak the format may refuse.
         self._takes_cache_key = self._endpoint.url.host == "api.openai.com"

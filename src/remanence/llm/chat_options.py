@@ -56,7 +56,8 @@ def _tools(request: ModelRequest, quirks: Quirks) -> JsonObject:
     choice: Any = request.tool_choice
     forced = request.forced_tool if choice == "required" else None
     options: JsonObject = {}
-    if quirks.has_thinking_switch and (choice == "required" or not request.config.enable_reasoner):
+    is_forced = choice == "required" and quirks.tool_choice != "auto"
+    if quirks.has_thinking_switch and (is_forced or not request.config.enable_reasoner):
         options["thinking"] = {"type": "disabled"}
     if forced is not None:
         if quirks.tool_choice == "named":

@@ -1,6 +1,6 @@
 """Vectors from a provider over HTTP, in any of the formats that `embedding_formats.py` knows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from remanence.core.llm import EmbeddingConfig
 from remanence.core.vector import Vector, pack_vector
@@ -26,6 +26,7 @@ class HostedEmbedder:
         base_url: str,
         api_key: str | None,
         provider_name: str,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         self._transport = transport
         self._model = config.embedding_model
@@ -33,7 +34,7 @@ class HostedEmbedder:
         self._format = format_of(config.embedding_endpoint_type)
         self._provider = provider_name
         url = f"{base_url}{self._format.path.format(model=self._model)}"
-        self._endpoint = make_endpoint(url, provider=provider_name, api_key=api_key)
+        self._endpoint = make_endpoint(url, provider=provider_name, api_key=api_key, extra=headers)
 
     async def embed(self, texts: Sequence[str], *, is_query: bool = False) -> list[Vector]:
         vectors: list[Vector] = []

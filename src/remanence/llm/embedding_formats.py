@@ -27,8 +27,30 @@ def _decode_openai(answer: Any) -> list[list[float]]:
 
 OPENAI = EmbeddingFormat("/embeddings", _encode_openai, _decode_openai)
 
-_FORMATS: Mapping[str, EmbeddingFormat] = {}
-"""By `embedding_endpoint_type`, for providers that do not follow OpenAI."""
+
+def _encode_voyage(model: str, texts: Sequence[str], is_query: bool) -> JsonObject:
+    return {"model": model, "input": list(texts), "input_type": "query" if is_query else "document"}
+
+
+def _encode_gemini(model: str, texts: Sequence[str], is_query: bool) -> JsonObject:
+    task = "RETRIEVAL_QUERY" if is_query else "RETRIEVAL_DOCUMENT"
+    return {
+        "requests": [
+            {"model": f"models/{model}", "content": {"parts": [{"text": text}]}, "taskType": task}
+            for text in texts
+        ]
+    }
+
+
+def _decode_gemini(answer: Any) -> list[list[float]]:
+    return [each["values"] for each in answer["embeddings"]]
+
+
+VOYAGE = EmbeddingFormat("/embeddings", _encode_voyage, _decode_openai)
+GEMINI = EmbeddingFormat("/models/{model}:batchEmbedContents", _encode_gemini, _decode_gemini)
+
+_FORMATS: Mapping[str, EmbeddingFormat] = {"voyage": VOYAGE, "google_ai": GEMINI}
+"""By `embedding_endpoint_type`, for providers that do not follow OpenAI; Ollama does."""
 
 
 def format_of(endpoint_type: str) -> EmbeddingFormat:

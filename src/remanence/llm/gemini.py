@@ -10,20 +10,21 @@ from remanence.kit.json import JsonObject
 from remanence.llm.gemini_encoding import encode_history
 from remanence.llm.gemini_options import make_options
 from remanence.llm.gemini_reply import GeminiReplyReader
+from remanence.llm.keys import key_headers
 from remanence.llm.transport import Endpoint, Transport, make_endpoint
-
-
-def auth_headers(api_key: str | None) -> Mapping[str, str]:
-    return {"x-goog-api-key": api_key} if api_key else {}
+from remanence.llm.vendors import Vendor
 
 
 class Gemini:
     """A `ModelAdapter` for one address. The model stands in the path there."""
 
-    def __init__(self, transport: Transport, *, base_url: str, api_key: str | None, provider: str) -> None:
+    def __init__(
+        self, transport: Transport, vendor: Vendor, *, base_url: str, api_key: str | None, provider: str
+    ) -> None:
         self._transport = transport
         self._base_url = base_url
         self._api_key = api_key
+        self._headers = key_headers(vendor, base_url, api_key)
         self._provider = provider
         self._endpoints: dict[str, Endpoint] = {}
         self._make_reader = partial(_make_reader, provider)
@@ -43,7 +44,7 @@ class Gemini:
                 f"{self._base_url}/{quote(path)}:streamGenerateContent?alt=sse",
                 provider=self._provider,
                 api_key=self._api_key,
-                extra=auth_headers(self._api_key),
+                extra=self._headers,
             )
         return endpoint
 

@@ -11,6 +11,7 @@ from remanence.llm import claude_models, gemini_options
 from remanence.llm.adapters import Adapters, format_of
 from remanence.llm.addresses import is_same_origin, normalise_base_url
 from remanence.llm.embedding import HostedEmbedder
+from remanence.llm.keys import key_headers
 from remanence.llm.known_models import known_models
 from remanence.llm.listing import Lister
 from remanence.llm.model_lists import ListedModel, is_language_model
@@ -82,9 +83,15 @@ class HostedSource:
         ]
 
     def embeddings(self) -> Sequence[EmbeddingInfo]:
-        """Those of known dimensions, since lists do not tell them."""
-        names = self._known.embeddings
-        return [self._embedding(name) for name in names if self._listed is None or name in self._listed]
+        """Those of known dimensions, since few lists tell them."""
+        known = self._known.embeddings
+        if not self._listed:
+            return [self._embedding(name, size) for name, size in known.items()]
+        sizes = {
+            name: known.get(name) or (model.dimensions if model.is_embedding else None)
+            for name, model in self._listed.items()
+        }
+        return [self._embedding(name, size) for name, size in sizes.items() if size]
 
     def find_model(self, name: str) -> ModelInfo | None:
         listed = (self._listed or {}).get(name)
@@ -93,7 +100,10 @@ class HostedSource:
         return self._info(listed) if listed is not None else None
 
     def find_embedding(self, name: str) -> EmbeddingInfo | None:
-        return self._embedding(name) if name in self._known.embeddings else None
+        size = self._known.embeddings.get(name)
+        if size is not None:
+            return self._embedding(name, size)
+        return next((each for each in self.embeddings() if each.name == name), None)
 
     async def refresh(self) -> None:
         try:
@@ -147,7 +157,12 @@ class HostedSource:
     def embedder(self, config: EmbeddingConfig) -> Embedder:
         base_url, api_key = self._way_to(None if config.handle is not None else config.embedding_endpoint)
         return HostedEmbedder(
-            self._transport, config, base_url=base_url, api_key=api_key, provider_name=self.name
+            self._transport,
+            config,
+            base_url=base_url,
+            api_key=api_key,
+            provider_name=self.name,
+            headers=key_headers(self._vendor, base_url, api_key),
         )
 
     def _way_to(self, given: str | None) -> tuple[str, str | None]:
@@ -197,7 +212,7 @@ class HostedSource:
                 is_openai = quirks.has_openai_models and is_reasoning_model(listed.name)
                 return quirks.has_thinking_switch or is_openai
 
-    def _embedding(self, name: str) -> EmbeddingInfo:
+    def _embedding(self, name: str, dimensions: int) -> EmbeddingInfo:
         return EmbeddingInfo(
             handle=f"{self.name}/{name}",
             name=name,
@@ -205,5 +220,5 @@ class HostedSource:
             provider_name=self.name,
             endpoint_type=self._vendor.model_endpoint_type,
             endpoint=self._base_url,
-            dimensions=self._known.embeddings[name],
+            dimensions=dimensions,
         )

@@ -8,8 +8,7 @@ from yarl import URL
 from remanence.errors import BadReply, ProviderError
 from remanence.kit import json
 from remanence.kit.json import JsonObject
-from remanence.llm.anthropic_messages import auth_headers as anthropic_headers
-from remanence.llm.gemini import auth_headers as gemini_headers
+from remanence.llm.keys import key_headers
 from remanence.llm.model_lists import (
     ListedModel,
     read_gemini_list,
@@ -49,6 +48,8 @@ class Lister:
                 return await self._fetch_lmstudio()
             case "llamacpp":
                 return await self._fetch_llamacpp()
+            case "none":
+                return []
 
     async def check(self) -> int:
         """How many models there are, once it is sure that the key is good."""
@@ -103,15 +104,8 @@ class Lister:
         return cast("JsonObject", found) if isinstance(found, dict) else {}
 
     def _endpoint(self, url: str) -> Endpoint:
-        vendor, key = self._vendor, self._api_key
-        extra = None
-        if vendor.format == "anthropic":
-            extra = anthropic_headers(self._base_url, key)
-        elif vendor.format == "gemini":
-            extra = gemini_headers(key)
-        elif vendor.key_header is not None:
-            extra = {vendor.key_header: key} if key else {}
-        return make_endpoint(url, provider=self._provider, api_key=key, extra=extra)
+        headers = key_headers(self._vendor, self._base_url, self._api_key)
+        return make_endpoint(url, provider=self._provider, api_key=self._api_key, extra=headers)
 
 
 def _entries(body: Any, key: str) -> list[JsonObject]:

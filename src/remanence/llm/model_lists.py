@@ -25,6 +25,8 @@ class ListedModel:
     display_name: str | None = None
     thinks: bool | None = None
     is_embedding: bool = False
+    dimensions: int | None = None
+    """Of its vectors."""
 
 
 def read_model_list(body: Any) -> list[ListedModel]:
@@ -127,6 +129,7 @@ def read_ollama_model(name: str, about: JsonObject, served: Any) -> ListedModel:
         context=_number(int(chosen[1]) if chosen else None, served, at_most),
         thinks="thinking" in able,
         is_embedding="embedding" in able and "completion" not in able,
+        dimensions=_number(next((info[key] for key in info if key.endswith(".embedding_length")), None)),
     )
 
 

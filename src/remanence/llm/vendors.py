@@ -12,7 +12,7 @@ from remanence.errors import BadArgument
 Format = Literal["chat", "responses", "anthropic", "gemini"]
 """OpenAI Chat Completions, OpenAI Responses, Anthropic Messages, Google Gemini."""
 
-Listing = Literal["openai", "gemini", "ollama", "lmstudio", "llamacpp"]
+Listing = Literal["openai", "gemini", "ollama", "lmstudio", "llamacpp", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Quirks:
     sends_reasoning_back: bool = False
     """Earlier reasoning goes back as `reasoning_content`; the vendor refuses tool turns without it."""
     has_thinking_switch: bool = False
-    """`thinking: {type: disabled}` exists, and a tool can be forced only when it is used."""
+    """`thinking: {type: disabled}` exists; where a tool can be forced, then only when it is used."""
     has_openai_models: bool = False
     """The rules by model name in `openai_models.py` apply."""
 
@@ -71,7 +71,13 @@ class Vendor:
         return self.endpoint_type or self.name
 
 
-_ZAI = Quirks(takes_names=False, takes_stream_options=False, takes_penalty=False, tool_choice="auto")
+_ZAI = Quirks(
+    takes_names=False,
+    takes_stream_options=False,
+    takes_penalty=False,
+    tool_choice="auto",
+    has_thinking_switch=True,
+)
 
 VENDORS: tuple[Vendor, ...] = (
     Vendor(
@@ -185,6 +191,7 @@ VENDORS: tuple[Vendor, ...] = (
         ("HUGGINGFACE", "HF"),
         aliases=("huggingface",),
     ),
+    Vendor("voyage", "https://api.voyageai.com/v1", ("VOYAGE",), listing="none", prices="voyageai"),
     Vendor("ollama", "http://127.0.0.1:11434/v1", ("OLLAMA",), listing="ollama", is_local=True),
     Vendor("vllm", "http://127.0.0.1:8000/v1", ("VLLM",), is_local=True),
     Vendor("sglang", "http://127.0.0.1:30000/v1", ("SGLANG",), endpoint_type="openai", is_local=True),
