@@ -56,6 +56,8 @@ from remanence.runs.provenance import router as provenance_routes
 from remanence.runs.repository import HeldRun
 from remanence.runs.service import RunService
 from remanence.runs.speaking import Speaker
+from remanence.runs.spending.endpoints import router as spending_routes
+from remanence.runs.spending.service import Spending
 from remanence.runs.supervisor import Supervisor
 from remanence.search.ports import open_index
 from remanence.search.service import Search
@@ -132,6 +134,7 @@ class _House:
                 ),
             ],
         )
+        self._spending = Spending(db)
         self._events = EventLog(db)
         self._background = Background(
             db, self._events, Callbacks(db, vault.signing_key), self._supervisor.telling
@@ -148,11 +151,12 @@ class _House:
             db,
             states,
             self._catalogue,
-            AdapterRegistry(sources, adapters, self._providers),
+            AdapterRegistry(sources, adapters, self._providers, self._catalogue.resolve_llm),
             ToolExecutor(ConversationSearch(search), ArchivalMemory(self._archives), self._mcp),
             checkpoint,
             self._supervisor,
             ImageFetcher(),
+            self._spending,
             approval_expiry_s=settings.approval_expiry_s,
         )
 
@@ -199,6 +203,7 @@ class _House:
             model_routes(self._catalogue),
             provider_routes(self._db, self._providers),
             mcp_routes(self._db, self._mcp, self._vault),
+            spending_routes(self._db, self._spending),
         ]
 
     def banner(self) -> list[tuple[str, str]]:

@@ -45,8 +45,11 @@ from remanence.errors import (
     RateLimited,
 )
 from remanence.kit import json
+from remanence.llm.adapters import Adapters
 from remanence.llm.failures import CutConnection
 from remanence.llm.ports import ModelAdapter
+from remanence.llm.transport import Transport
+from remanence.llm.vendors import get_vendor
 
 MakeAdapter = Callable[..., ModelAdapter]
 
@@ -481,3 +484,35 @@ async def test_a_hundred_answers_stream_at_once(model: ScriptedModel, adapter: M
     asked = [request(message("user", str(number))) for number in range(100)]
     answers = await asyncio.gather(*(collect(adapter, each) for each in asked))
     assert [text_of(each) for each in answers] == [f"Echo {number}" for number in range(100)]
+
+
+async def test_a_server_of_ones_own_may_take_its_time_while_it_lives(
+    model: ScriptedModel, transports: Callable[..., Transport]
+) -> None:
+    """Before the headers, as Ollama waits, and after them, as llama.cpp does."""
+    asked = Adapters(transports(first_token_s=0.05))
+    adapter = asked.get("chat", get_vendor("ollama"), model.base_url, None, "ollama")
+    early, late = Gate(), Gate()
+    model.script(says("One").held(early), sends(": thinking\n\n", *_words("Two")).paused(late, after=1))
+    for number, gate in enumerate((early, late)):
+        task = asyncio.create_task(collect(adapter))
+        await gate.reached.wait()
+        await model.lists_asked(2 * (number + 1))
+        gate.open()
+        assert text_of(await task) == ("One", "Two")[number]
+
+
+async def test_a_server_of_ones_own_that_died_is_not_waited_for(
+    model: ScriptedModel, transports: Callable[..., Transport]
+) -> None:
+    asked = Adapters(transports(first_token_s=0.05))
+    adapter = asked.get("chat", get_vendor("ollama"), model.base_url, None, "ollama")
+    model.script(says("Never").held(Gate()))
+    model.refuses_lists = True
+    with pytest.raises(ProviderTimeout):
+        await collect(adapter)
+
+
+def _words(text: str) -> list[str]:
+    piece = {"choices": [{"delta": {"content": text}, "finish_reason": "stop"}]}
+    return [f"data: {json.encode_text(piece)}\n\ndata: [DONE]\n\n"]

@@ -86,6 +86,10 @@ class ScriptedModel:
         ]
         """What `GET /v1/models` lists."""
         self.models_status = 200
+        self.refuses_lists = False
+        """Hangs up on whoever asks for the list."""
+        self._lists = 0
+        self._listed = asyncio.Event()
         self.embedded: list[list[str]] = []
         """The texts that vectors were asked for, request by request. They need no line of the script."""
         self.embedding_status = 200
@@ -194,7 +198,18 @@ class ScriptedModel:
 
     # -- the provider's side --------------------------------------------------------------------
 
-    async def _list_models(self, _: web.Request) -> web.Response:
+    async def lists_asked(self, count: int) -> None:
+        """Waits until the list of models has been asked for that often."""
+        async with asyncio.timeout(10):
+            while self._lists < count:
+                self._listed.clear()
+                await self._listed.wait()
+
+    async def _list_models(self, request: web.Request) -> web.Response:
+        self._lists += 1
+        self._listed.set()
+        if self.refuses_lists:
+            _cut(request)
         body = {
             "object": "list",
             "data": [{"object": "model", "owned_by": "script"} | each for each in self.models],

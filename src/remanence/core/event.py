@@ -22,6 +22,7 @@ class RunUsage:
     cached_input_tokens: int = 0
     cache_write_tokens: int = 0
     reasoning_tokens: int = 0
+    cost_nanos: int = 0
     context_tokens: int | None = None
     """What the last call took of the window; only where the loop keeps watch over it."""
 
@@ -35,6 +36,7 @@ class RunUsage:
             cached_input_tokens=self.cached_input_tokens + (usage.cached_input_tokens or 0),
             cache_write_tokens=self.cache_write_tokens + (usage.cache_write_tokens or 0),
             reasoning_tokens=self.reasoning_tokens + (usage.reasoning_tokens or 0),
+            cost_nanos=self.cost_nanos + (usage.cost_nanos or 0),
             context_tokens=usage.total_tokens if tracks_context else None,
         )
 

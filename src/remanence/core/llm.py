@@ -144,6 +144,8 @@ class Usage:
     cached_input_tokens: int | None = None
     cache_write_tokens: int | None = None
     reasoning_tokens: int | None = None
+    cost_nanos: int | None = None
+    """Billionths of a US dollar, where the price is known."""
 
 
 @dataclass(slots=True)
@@ -189,6 +191,8 @@ class Finished:
     usage: Usage = field(default_factory=Usage)
     request_id: str | None = None
     tokens: TokenData | None = None
+    answered_by: LLMConfig | None = None
+    """The model that stepped in, where it is not the one that was asked."""
 
 
 Delta = TextDelta | ReasoningDelta | ToolCallDelta | Finished

@@ -7,6 +7,7 @@ from remanence.core.llm import (
     Delta,
     Finished,
     FinishReason,
+    LLMConfig,
     ReasoningDelta,
     TextDelta,
     TokenData,
@@ -33,6 +34,7 @@ class Reply:
     usage: Usage
     request_id: str | None = None
     tokens: TokenData | None = None
+    answered_by: LLMConfig | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -127,7 +129,15 @@ class ReplyBuilder:
         )
         content = tuple(part for segment in self._segments if (part := _part(segment)) is not None)
         finished = self._finished
-        return Reply(content, calls, finished.reason, finished.usage, finished.request_id, finished.tokens)
+        return Reply(
+            content,
+            calls,
+            finished.reason,
+            finished.usage,
+            finished.request_id,
+            finished.tokens,
+            finished.answered_by,
+        )
 
     def _segment(self, kind: type[TextDelta] | type[ReasoningDelta], *, is_redacted: bool) -> _Segment:
         last = self._segments[-1] if self._segments else None

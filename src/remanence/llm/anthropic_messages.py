@@ -33,7 +33,7 @@ class AnthropicMessages:
         return json.decode(self._body(request))
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[Delta]]:
-        return self._transport.stream(self._endpoint, self._body(request), self._make_reader)
+        return self._transport.stream(self._endpoint, self._body(request), self._make_reader, request.tape)
 
     def _body(self, request: ModelRequest) -> bytes:
         options = json.encode(make_options(request))

@@ -34,6 +34,7 @@ class ChatCompletions:
             provider=self._provider,
             api_key=api_key,
             extra=key_headers(vendor, base_url, api_key),
+            pulse=f"{base_url}/models" if vendor.is_local else None,
         )
         # An extension that servers which merely speak the format may refuse.
         self._takes_cache_key = self._endpoint.url.host == "api.openai.com"

@@ -148,6 +148,13 @@ def is_worth_retrying(error: ProviderError) -> bool:
     return isinstance(error, RateLimited) or (status is not None and (status in (408, 409) or status >= 500))
 
 
+def is_out_of_reach(error: ProviderError) -> bool:
+    """Whether another provider may do what this one cannot, now or at all."""
+    return is_worth_retrying(error) or isinstance(
+        error, ModelUnavailable | ProviderTimeout | ProviderCredits | ProviderAuth
+    )
+
+
 def read_retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds to wait, from the header in either of its forms."""
     value = headers.get("Retry-After")

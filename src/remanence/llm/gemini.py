@@ -34,7 +34,7 @@ class Gemini:
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[Delta]]:
         endpoint = self._endpoint(request.config.model)
-        return self._transport.stream(endpoint, self._body(request), self._make_reader)
+        return self._transport.stream(endpoint, self._body(request), self._make_reader, request.tape)
 
     def _endpoint(self, model: str) -> Endpoint:
         endpoint = self._endpoints.get(model)

@@ -1,20 +1,29 @@
 """Who answers a call: from the configuration stored with an agent or archive to the way there."""
 
-from collections.abc import AsyncGenerator, Sequence
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Protocol
 
-from remanence.core.llm import Delta, EmbeddingConfig, LLMConfig, ModelRequest
+from remanence.core.llm import Delta, EmbeddingConfig, Finished, LLMConfig, ModelRequest
 from remanence.core.vector import Vector
-from remanence.errors import ModelUnavailable
+from remanence.errors import BadArgument, ModelUnavailable, NotFound, ProviderError
 from remanence.kit.ids import OrgId
 from remanence.llm.adapters import Adapters, format_of
 from remanence.llm.addresses import normalise_base_url
 from remanence.llm.embedding import HostedEmbedder
+from remanence.llm.failures import is_out_of_reach
 from remanence.llm.ports import Embedder, ModelAdapter
+from remanence.llm.prices import price_of
 from remanence.llm.sources import ModelSource
 from remanence.llm.transport import Transport
-from remanence.llm.vendors import get_vendor
+from remanence.llm.vendors import find_vendor, get_vendor
+
+log = logging.getLogger(__name__)
+
+Resolve = Callable[[str, OrgId], Awaitable[LLMConfig]]
+"""From a handle to the configuration of its model."""
 
 
 class OwnAdapters(Protocol):
@@ -25,18 +34,61 @@ class OwnAdapters(Protocol):
 
 class AdapterRegistry:
     def __init__(
-        self, sources: Sequence[ModelSource], adapters: Adapters, own: OwnAdapters | None = None
+        self,
+        sources: Sequence[ModelSource],
+        adapters: Adapters,
+        own: OwnAdapters | None = None,
+        resolve: Resolve | None = None,
     ) -> None:
         self._sources = sources
         self._adapters = adapters
         self._own = own
+        self._resolve = resolve
 
     async def stream(self, request: ModelRequest, organization_id: OrgId) -> AsyncGenerator[Sequence[Delta]]:
-        """The answer of the model that is configured. Raises `ProviderError`, and as `adapter_for`."""
-        adapter = await self.find_adapter(request.config, organization_id)
-        async with aclosing(adapter.stream(request)) as batches:
-            async for batch in batches:
-                yield batch
+        """The answer of the model that is configured, or of the first that steps in, with its price.
+
+        Raises `ProviderError` of the last one asked, and as `adapter_for`.
+        """
+        config = request.config
+        others = list(config.fallback_models or ())
+        while True:
+            has_begun = False
+            try:
+                adapter = await self.find_adapter(config, organization_id)
+                asked = request if config is request.config else replace(request, config=config)
+                async with aclosing(adapter.stream(asked)) as batches:
+                    async for batch in batches:
+                        has_begun = True
+                        last = batch[-1]
+                        if isinstance(last, Finished):
+                            await _note_end(last, config, request.config)
+                        yield batch
+                return
+            except ProviderError as error:
+                if has_begun or not others or self._resolve is None or not is_out_of_reach(error):
+                    raise
+                log.warning("%s; %s steps in", error.message, others[0])
+                config = await self._stand_in(others.pop(0), request.config, organization_id, error)
+
+    async def _stand_in(
+        self, handle: str, asked: LLMConfig, organization_id: OrgId, error: ProviderError
+    ) -> LLMConfig:
+        """Another model with the habits of the first, as far as it can have them."""
+        assert self._resolve is not None
+        try:
+            found = await self._resolve(handle, organization_id)
+        except (NotFound, BadArgument) as missing:
+            log.warning("The model that was to step in is not to be had: %s", missing.message)
+            raise error from missing
+        kept = (
+            "temperature",
+            "parallel_tool_calls",
+            "response_format",
+            "strict",
+            "put_inner_thoughts_in_kwargs",
+        )
+        return found.model_copy(update={name: getattr(asked, name) for name in kept})
 
     async def find_adapter(self, config: LLMConfig, organization_id: OrgId) -> ModelAdapter:
         """As `adapter_for`, or the organisation's own provider. Raises `ModelUnavailable` if that is gone."""
@@ -86,3 +138,14 @@ class EmbedderRegistry:
         return HostedEmbedder(
             self._transport, config, base_url=base_url, api_key=None, provider_name=vendor.name
         )
+
+
+async def _note_end(last: Finished, config: LLMConfig, asked: LLMConfig) -> None:
+    """What the answer cost, and who gave it."""
+    vendor = find_vendor(config.provider_name or "") or find_vendor(config.model_endpoint_type)
+    if vendor is not None and vendor.prices is not None:
+        cost = await price_of(vendor.prices, config.model, last.usage)
+        if cost is not None:
+            last.usage = replace(last.usage, cost_nanos=round(cost * 1e9))
+    if config is not asked:
+        last.answered_by = config

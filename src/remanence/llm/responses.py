@@ -59,7 +59,7 @@ class Responses:
 
     def _ask(self, request: ModelRequest) -> AsyncGenerator[Sequence[Delta]]:
         return self._transport.stream(
-            self._endpoint, self._body(request), partial(_make_reader, self._provider)
+            self._endpoint, self._body(request), partial(_make_reader, self._provider), request.tape
         )
 
     def _body(self, request: ModelRequest) -> bytes:

@@ -6,8 +6,9 @@ Knows no provider's format: a `ReplyReader` turns bytes into deltas.
 import asyncio
 import io
 import random
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 from urllib.request import getproxies, proxy_bypass
 
@@ -29,6 +30,7 @@ from remanence.llm.failures import (
 _DRAIN_S = 0.2
 # aiohttp warns above 1 MiB of plain bytes and writes them in one go; a file-like body goes in pieces.
 _ONE_WRITE_BYTES = 2**19
+_PULSE_S = 5
 _LONGEST_ERROR_BYTES = 2**20
 
 
@@ -55,6 +57,8 @@ class Endpoint:
     provider: str
     headers: Mapping[str, str] = field(repr=False)
     secret: str | None = field(default=None, repr=False)
+    pulse: URL | None = None
+    """Where to ask whether the server lives, while it takes its time over a prompt."""
     proxy: str | None = field(default=None, repr=False)
 
     @property
@@ -63,7 +67,12 @@ class Endpoint:
 
 
 def make_endpoint(
-    url: str, *, provider: str, api_key: str | None, extra: Mapping[str, str] | None = None
+    url: str,
+    *,
+    provider: str,
+    api_key: str | None,
+    extra: Mapping[str, str] | None = None,
+    pulse: str | None = None,
 ) -> Endpoint:
     """The key goes as a bearer token, unless `extra` headers say how it goes instead."""
     headers = {
@@ -77,7 +86,7 @@ def make_endpoint(
     elif api_key:
         headers["Authorization"] = f"Bearer {api_key}"
     address = URL(url)
-    return Endpoint(address, provider, headers, api_key, find_proxy(address))
+    return Endpoint(address, provider, headers, api_key, URL(pulse) if pulse else None, find_proxy(address))
 
 
 def find_proxy(url: URL) -> str | None:
@@ -216,15 +225,8 @@ class Transport:
         """The answer once its status is known to be good."""
         started = asyncio.get_running_loop().time()
         try:
+            response = await self._post(endpoint, body)
             async with asyncio.timeout(self.policy.first_token_s):
-                response = await self._open_session().post(
-                    endpoint.url,
-                    data=body if len(body) <= _ONE_WRITE_BYTES else io.BytesIO(body),
-                    headers=endpoint.headers,
-                    proxy=endpoint.proxy,
-                    # A provider has no reason to send us elsewhere, and the key must not follow.
-                    allow_redirects=False,
-                )
                 if response.status != 200:
                     async with response:
                         content = await response.content.read(_LONGEST_ERROR_BYTES)
@@ -234,7 +236,48 @@ class Transport:
                     )
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise failure_of_exception(error, provider=endpoint.provider, place=endpoint.place) from error
-        return _Answer(response, endpoint, self.policy, started)
+        is_alive = partial(self._is_alive, endpoint) if endpoint.pulse is not None else None
+        return _Answer(response, endpoint, self.policy, started, is_alive)
+
+    async def _post(self, endpoint: Endpoint, body: bytes) -> aiohttp.ClientResponse:
+        """Waits for the headers; for as long as it takes, where the server can be seen to live."""
+        request = self._open_session().post(
+            endpoint.url,
+            data=body if len(body) <= _ONE_WRITE_BYTES else io.BytesIO(body),
+            headers=endpoint.headers,
+            proxy=endpoint.proxy,
+            # A provider has no reason to send us elsewhere, and the key must not follow.
+            allow_redirects=False,
+        )
+        if endpoint.pulse is None:
+            async with asyncio.timeout(self.policy.first_token_s):
+                return await request
+        posting = asyncio.ensure_future(request)
+        try:
+            while True:
+                done, _ = await asyncio.wait({posting}, timeout=self.policy.first_token_s)
+                if done:
+                    return posting.result()
+                if not await self._is_alive(endpoint):
+                    raise TimeoutError
+        finally:
+            if not posting.done():
+                posting.cancel()
+                await asyncio.gather(posting, return_exceptions=True)
+
+    async def _is_alive(self, endpoint: Endpoint) -> bool:
+        """Whether somebody answers there, whatever he says."""
+        assert endpoint.pulse is not None
+        try:
+            async with (
+                asyncio.timeout(_PULSE_S),
+                self._open_session().get(
+                    endpoint.pulse, headers=endpoint.headers, proxy=endpoint.proxy, allow_redirects=False
+                ),
+            ):
+                return True
+        except (aiohttp.ClientError, OSError):
+            return False
 
     def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None or self._session.closed:
@@ -269,13 +312,21 @@ class _Answer:
     """
 
     __slots__ = (
-        "_content", "_due", "_endpoint", "_has_begun", "_idle_s", "_is_late", "_loop", "_response", "_timer",
-        "_waiting_since", "headers",
+        "_content", "_due", "_endpoint", "_has_begun", "_idle_s", "_is_alive", "_is_late", "_loop", "_patience_s",
+        "_pulse", "_response", "_timer", "_waiting_since", "headers",
     )  # fmt: skip
 
     def __init__(
-        self, response: aiohttp.ClientResponse, endpoint: Endpoint, policy: CallPolicy, started: float
+        self,
+        response: aiohttp.ClientResponse,
+        endpoint: Endpoint,
+        policy: CallPolicy,
+        started: float,
+        is_alive: Callable[[], Awaitable[bool]] | None,
     ) -> None:
+        self._is_alive = is_alive
+        self._patience_s = policy.first_token_s
+        self._pulse: asyncio.Task[None] | None = None
         self.headers = response.headers
         self._response = response
         self._content = response.content
@@ -324,6 +375,8 @@ class _Answer:
     def close(self) -> None:
         """Hangs up, unless the body was read to its end and the connection is back in the pool."""
         self._timer.cancel()
+        if self._pulse is not None:
+            self._pulse.cancel()
         self._response.close()
 
     def _check(self) -> None:
@@ -331,11 +384,26 @@ class _Answer:
         due = self._due
         if self._has_begun:
             due = (now if self._waiting_since is None else self._waiting_since) + self._idle_s
-        if now >= due:
-            self._is_late = True
-            self._response.close()
-        else:
+        if now < due:
             self._timer = self._loop.call_at(due, self._check)
+        elif self._is_alive is not None and not self._has_begun:
+            self._pulse = self._loop.create_task(self._feel_pulse(self._is_alive))
+        else:
+            self._hang_up()
+
+    async def _feel_pulse(self, is_alive: Callable[[], Awaitable[bool]]) -> None:
+        lives = await is_alive()
+        if self._has_begun:
+            return
+        if not lives:
+            self._hang_up()
+            return
+        self._due = self._loop.time() + self._patience_s
+        self._timer = self._loop.call_at(self._due, self._check)
+
+    def _hang_up(self) -> None:
+        self._is_late = True
+        self._response.close()
 
 
 def _hide_secret(error: ProviderError, secret: str | None) -> None:

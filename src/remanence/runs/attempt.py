@@ -9,7 +9,7 @@ from remanence.agents.state import Versions
 from remanence.core.message import Message
 from remanence.db.database import Database
 from remanence.kit.clock import later_than
-from remanence.kit.ids import OrgId
+from remanence.kit.ids import AgentId, OrgId
 from remanence.kit.worker import this_worker
 from remanence.messages import repository as messages
 from remanence.runs import repository
@@ -28,6 +28,10 @@ class LeaseAttempt:
     @property
     def organization_id(self) -> OrgId:
         return self._plan.run.organization_id
+
+    @property
+    def agent_id(self) -> AgentId:
+        return self._plan.run.agent_id
 
     @property
     def fence(self) -> int:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from remanence.core.agent import AgentState, StopReason
+from remanence.core.llm import LLMConfig
 from remanence.core.message import Approval, Message, Role, ToolReturn, text_parts
 from remanence.core.packing import pack_heartbeat, pack_tool_return
 from remanence.core.profile import ReplyStyle
@@ -39,7 +40,7 @@ class Keeper:
             id=step.message_id,
             content=self._shown(step).content,
             tool_calls=stored_calls(step.calls, self._style, goes_on=isinstance(verdict, Continue)),
-            model=step.request.config.model,
+            model=_config_of(step).model,
         )
         return (said, *self._after(state, step.id, said.created_at, acted, verdict))
 
@@ -53,7 +54,7 @@ class Keeper:
             id=id,
             content=self._shown(step).content,
             tool_calls=stored_calls(step.calls, self._style, goes_on=None),
-            model=step.request.config.model,
+            model=_config_of(step).model,
         )
         return (asked,)
 
@@ -139,7 +140,7 @@ class Keeper:
         return Message.model_construct(None, **values | fields)
 
     def _bare(self, state: AgentState, step: "Step") -> StepOfRecord:
-        config = step.request.config
+        config = _config_of(step)
         return StepOfRecord(
             id=step.id,
             organization_id=self._run.run.organization_id,
@@ -155,6 +156,11 @@ class Keeper:
             project_id=state.agent.project_id,
             step_ns=time.perf_counter_ns() - step.started_ns,
         )
+
+
+def _config_of(step: "Step") -> LLMConfig:
+    """Of the model that answered, which may be one that stepped in."""
+    return (step.reply.answered_by if step.reply else None) or step.request.config
 
 
 def _tool_return(outcome: Outcome, at: datetime, zone: str) -> ToolReturn:

@@ -49,6 +49,7 @@ def total_usage(connection: Connection, run_id: RunId) -> RunUsage:
         cached_input_tokens=usage.cached_input_tokens or 0,
         cache_write_tokens=usage.cache_write_tokens or 0,
         reasoning_tokens=usage.reasoning_tokens or 0,
+        cost_nanos=usage.cost_nanos or 0,
     )
 
 

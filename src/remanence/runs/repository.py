@@ -61,6 +61,7 @@ _USAGE_FIELDS = (
     "cached_input_tokens",
     "cache_write_tokens",
     "reasoning_tokens",
+    "cost_nanos",
 )
 _STEP_FIELDS = set(Step.model_fields) - {"usage", "tags"}
 _OPEN = ("created", "running")

@@ -40,8 +40,13 @@ def run_body(run: Run) -> dict[str, Any]:
     }
 
 
+def cost_of(usage: Usage | None) -> dict[str, Any]:
+    """Beyond the contract, so that it is only shown where a price is known."""
+    return {"cost_usd": usage.cost_nanos / 1e9} if usage and usage.cost_nanos else {}
+
+
 def run_usage_body(usage: Usage) -> dict[str, Any]:
-    return {
+    return cost_of(usage) | {
         "completion_tokens": usage.completion_tokens,
         "prompt_tokens": usage.prompt_tokens,
         "total_tokens": usage.total_tokens,
@@ -103,7 +108,7 @@ def step_body(step: Step) -> dict[str, Any]:
         "error_type": step.error_type,
         "error_data": step.error_data,
         "status": step.status,
-    }
+    } | cost_of(usage)
 
 
 def step_metrics_body(step: Step) -> dict[str, Any]:

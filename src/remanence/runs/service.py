@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from sqlalchemy import Connection
 
@@ -40,6 +41,7 @@ from remanence.runs.checkpoint import Checkpoint
 from remanence.runs.loop import run_agent
 from remanence.runs.plan import LoopDoors, RunPlan, StepRecord
 from remanence.runs.replay import total_usage
+from remanence.runs.spending.service import Spending
 from remanence.runs.supervisor import Channel, Supervisor
 from remanence.runs.turn import Turn
 from remanence.runs.withdrawing import AtWork, withdraw_request
@@ -99,6 +101,7 @@ class RunService:
         checkpoint: Checkpoint,
         supervisor: Supervisor,
         images: ImageFetcher,
+        spending: Spending,
         *,
         approval_expiry_s: float | None = None,
     ) -> None:
@@ -109,6 +112,7 @@ class RunService:
         self._adapters = adapters
         self._supervisor = supervisor
         self._images = images
+        self._spending = spending
         self._executor = executor
         self._checkpoint = checkpoint
 
@@ -297,6 +301,9 @@ class RunService:
         return apply_model_settings(config, settings) if settings else config
 
     def _doors(self, attempt: LeaseAttempt) -> LoopDoors:
+        organization_id = attempt.organization_id
+        may_spend = partial(self._spending.check, organization_id, attempt.agent_id)
+
         async def load(plan: RunPlan) -> AgentState:
             return await self._states.load(
                 plan.actor, plan.run.agent_id, plan.run.conversation_id, attempt.versions
@@ -312,7 +319,7 @@ class RunService:
             load=load,
             journal=journal,
             reload=self._checkpoint.reload,
-            stream=lambda request: self._adapters.stream(request, attempt.organization_id),
+            stream=partial(self._adapters.stream, organization_id=organization_id, may_spend=may_spend),
             execute=self._executor.execute,
             checkpoint=checkpoint,
             fail=self._checkpoint.fail,

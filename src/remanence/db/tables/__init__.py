@@ -5,6 +5,7 @@ from remanence.db.tables.agents import AgentRow, AgentSecretRow, AgentTagRow
 from remanence.db.tables.archives import ArchivePassageRow, ArchiveRow, ArchivesAgentsRow, PassageTagRow
 from remanence.db.tables.base import Base
 from remanence.db.tables.blocks import BlockRow, BlocksAgentsRow, BlockTagRow
+from remanence.db.tables.budgets import BudgetRow
 from remanence.db.tables.files import (
     FileContentRow,
     FileRow,
@@ -47,6 +48,7 @@ __all__ = [
     "BlockRow",
     "BlockTagRow",
     "BlocksAgentsRow",
+    "BudgetRow",
     "ContextMessageRow",
     "ConversationRow",
     "EmbeddingBacklogRow",

@@ -119,6 +119,8 @@ class StepRow(Identified, Owned, Base):
     cached_input_tokens: Mapped[int | None] = mapped_column(Integer)
     cache_write_tokens: Mapped[int | None] = mapped_column(Integer)
     reasoning_tokens: Mapped[int | None] = mapped_column(Integer)
+    cost_nanos: Mapped[int | None] = mapped_column(BigInteger)
+    """Billionths of a US dollar."""
     request_id: Mapped[str | None] = mapped_column(String)
     project_id: Mapped[str | None] = mapped_column(String)
     tags: Mapped[Any] = json_field()
