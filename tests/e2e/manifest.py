@@ -328,6 +328,14 @@ PROVIDERS = {
     "providers.secret": "Keys are encrypted at rest and never returned.",
 }
 
+MONEY = {
+    "models.fallback": "A model that is out of reach is stood in for by the next; the step names who answered.",
+    "money.budgets": "A budget that is spent stops runs with insufficient_credits, of its agent or organisation alone.",
+    "money.cost": "Where a price is known, steps, runs and answers tell what they cost.",
+    "money.errors": "Budgets for nobody, of nothing or of another organisation are refused.",
+    "money.usage": "Tokens, cost and the hit rate of caches are summed by agent, model or day.",
+}
+
 PROMISES = (
     AGENTS_CREATE
     | AGENTS_READ
@@ -348,6 +356,7 @@ PROMISES = (
     | REVISIONS
     | CLIENTS
     | PROVIDERS
+    | MONEY
 )
 
 GAPS = {
@@ -365,6 +374,10 @@ UNSERVED = {
 """Operations of the first priority that no route serves yet, and what they come with."""
 
 OWN = {
+    "GET /v1/budgets/": "what agents and the organisation may spend, and have spent",
+    "PUT /v1/budgets/": "sets a budget",
+    "DELETE /v1/budgets/{budget_id}": "lifts a budget",
+    "GET /v1/usage/": "tokens and cost, summed",
     "GET /v1/blocks/{block_id}/revisions": "lists what was written to a block, by whom and why",
     "GET /v1/blocks/{block_id}/revisions/{number}": "shows one write with its difference",
     "GET /v1/blocks/{block_id}/revisions/{number}/provenance": "shows the messages that led to a write",

@@ -1,33 +1,146 @@
-"""What may be spent on models, by whom and until when."""
+"""What a request takes of its model's window, and how much it may.
 
-from datetime import datetime
-from typing import Literal
+Tokens are estimated by length, message by message, and each estimate is kept: a long history is
+measured once. What a provider reports of its own count corrects the estimate (`corrected_ratio`).
+"""
 
-from remanence.core.frozen import Frozen
-from remanence.kit.ids import AgentId, OrgId
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-Period = Literal["day", "month", "total"]
+from remanence.core.agent import AgentState, CompactionSettings
+from remanence.core.block import Block
+from remanence.core.llm import InContext, LLMConfig, ModelRequest, ToolSpec
+from remanence.core.message import ImagePart, Message, ReasoningPart, ReturnPart, TextPart
+from remanence.kit import json
+from remanence.kit.tokens import count_tokens, estimate_tokens
+
+PER_MESSAGE_TOKENS = 4
+"""Role and separators, which providers count too."""
+_IMAGE_TOKENS = 1_000
+_RATIO_BOUNDS = (0.7, 2.0)
+"""A provider that reports less or more than this of our own count is not believed: some report nothing true."""
+_LEAST_PROMPT_SHARE = 0.5
+"""Of the window, however much is set aside for the reply."""
 
 
-class Budget(Frozen):
-    id: str
-    organization_id: OrgId
-    agent_id: AgentId | None = None
-    """None where it is the whole organisation's."""
-    period: Period
-    limit_nanos: int
-    """Billionths of a US dollar."""
-    created_at: datetime
-    updated_at: datetime
+@dataclass(frozen=True, slots=True)
+class ContextLimits:
+    """Shares of the window: at which the agent is warned, and at which older messages make room."""
+
+    warning: float = 0.7
+    full: float = 0.9
 
 
-def start_of(period: Period, now: datetime) -> datetime | None:
-    """When the period that `now` lies in began, in UTC; None if it never did."""
-    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    match period:
-        case "day":
-            return midnight
-        case "month":
-            return midnight.replace(day=1)
-        case "total":
-            return None
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a request may take, in tokens."""
+
+    window: int
+    warning: int
+    full: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Something in a request that has a name, for people to find what is too large."""
+
+    name: str
+    tokens: int
+
+
+def budget_of(config: LLMConfig, settings: CompactionSettings | None, limits: ContextLimits) -> Budget:
+    window = config.context_window
+    warning = limits.warning if settings is None else settings.warning_threshold or limits.warning
+    full = limits.full if settings is None else settings.full_threshold or limits.full
+    for_prompt = max(window - (config.max_tokens or 0), int(window * _LEAST_PROMPT_SHARE))
+    bound = min(int(window * full), for_prompt)
+    return Budget(window, warning=min(int(window * warning), bound), full=bound)
+
+
+def request_tokens(request: ModelRequest) -> int:
+    return tools_tokens(request.tools) + sum(map(tokens_of, request.messages))
+
+
+def tokens_of(each: InContext) -> int:
+    if not each.tokens:
+        each.tokens = PER_MESSAGE_TOKENS + _content_tokens(each.message, is_exact=False)
+    return each.tokens
+
+
+def tools_tokens(specs: Sequence[ToolSpec]) -> int:
+    return sum(map(tool_tokens, specs))
+
+
+def tool_tokens(spec: ToolSpec) -> int:
+    written = spec.name + spec.description + json.encode_text(spec.parameters)
+    return PER_MESSAGE_TOKENS + estimate_tokens(written)
+
+
+def count_exactly(messages: Iterable[InContext]) -> None:
+    """Replaces estimates by counts. Slow for long histories: call it off the event loop."""
+    for each in messages:
+        if not each.is_counted_exactly:
+            each.tokens = PER_MESSAGE_TOKENS + _content_tokens(each.message, is_exact=True)
+            each.is_counted_exactly = True
+
+
+def message_tokens(message: Message) -> int:
+    """Counted exactly."""
+    return PER_MESSAGE_TOKENS + _content_tokens(message, is_exact=True)
+
+
+def corrected_ratio(reported: int, estimated: int) -> float | None:
+    """By how much the provider's count differs from ours; None if it reports nothing."""
+    if reported <= 0 or estimated <= 0:
+        return None
+    low, high = _RATIO_BOUNDS
+    return min(max(reported / estimated, low), high)
+
+
+def largest_part(state: AgentState, request: ModelRequest, inputs: Sequence[Message]) -> Part:
+    """What takes most of a request that has no history left to do without."""
+    system = next((each.message.text for each in request.messages if each.message.role == "system"), "")
+    memory = [Part(f"the memory block {block.label!r}", _block_tokens(block)) for block in state.blocks]
+    in_memory = sum(part.tokens for part in memory)
+    parts = [
+        *memory,
+        *(Part(f"the schema of the tool {spec.name!r}", tool_tokens(spec)) for spec in request.tools),
+        *(Part(f"the {_noun(message)} {message.id}", message_tokens(message)) for message in inputs),
+        Part("the system prompt", max(0, count_tokens(system) - in_memory)),
+    ]
+    return max(parts, key=lambda part: part.tokens)
+
+
+def _noun(message: Message) -> str:
+    return "message" if message.role == "user" else f"{message.role} message"
+
+
+def _block_tokens(block: Block) -> int:
+    return count_tokens(block.value) + count_tokens(block.description or "")
+
+
+def _content_tokens(message: Message, *, is_exact: bool) -> int:
+    count = count_tokens if is_exact else estimate_tokens
+    tokens = 0
+    for part in message.content:
+        match part:
+            case TextPart(text=text):
+                tokens += count(text)
+            case ReasoningPart(is_native=False, reasoning=text):  # goes back as an argument of its call
+                tokens += count(text)
+            case ImagePart():
+                tokens += _IMAGE_TOKENS
+            case _:  # the provider's own thoughts cost nothing, or little, when they are sent back
+                pass
+    for call in message.tool_calls:
+        tokens += count(call.name) + count(call.arguments)
+    for each in message.tool_returns:
+        tokens += _return_tokens(each.content, is_exact=is_exact)
+    return tokens
+
+
+def _return_tokens(content: str | tuple[ReturnPart, ...], *, is_exact: bool) -> int:
+    count = count_tokens if is_exact else estimate_tokens
+    if isinstance(content, str):
+        return count(content)
+    return sum(count(part.text) if isinstance(part, TextPart) else _IMAGE_TOKENS for part in content)

@@ -45,11 +45,18 @@ class AdapterRegistry:
         self._own = own
         self._resolve = resolve
 
-    async def stream(self, request: ModelRequest, organization_id: OrgId) -> AsyncGenerator[Sequence[Delta]]:
+    async def stream(
+        self,
+        request: ModelRequest,
+        organization_id: OrgId,
+        may_spend: Callable[[], Awaitable[None]] | None = None,
+    ) -> AsyncGenerator[Sequence[Delta]]:
         """The answer of the model that is configured, or of the first that steps in, with its price.
 
-        Raises `ProviderError` of the last one asked, and as `adapter_for`.
+        Raises `ProviderError` of the last one asked, and as `adapter_for` and `may_spend`.
         """
+        if may_spend is not None:
+            await may_spend()
         config = request.config
         others = list(config.fallback_models or ())
         while True:

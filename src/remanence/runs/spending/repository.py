@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, String, cast, delete, func, insert, select, update
 
 from remanence.core.actor import Actor
-from remanence.core.budget import Budget, start_of
+from remanence.core.spending import Budget, start_of
 from remanence.db.tables import BudgetRow, StepRow
 from remanence.errors import NotFound
 from remanence.kit.clock import utc_now

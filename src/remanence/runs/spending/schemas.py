@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from remanence.core.budget import Budget, Period
+from remanence.core.spending import Budget, Period
 from remanence.kit.ids import id_pattern
 from remanence.kit.json import JsonObject
 

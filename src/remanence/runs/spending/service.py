@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass, field
 
 from remanence.core.actor import Actor
-from remanence.core.budget import Budget
+from remanence.core.spending import Budget
 from remanence.db.database import Database
 from remanence.errors import ProviderCredits
 from remanence.kit.ids import AgentId, OrgId
@@ -13,6 +13,8 @@ from remanence.runs.spending.schemas import BudgetSet
 
 _FRESH_S = 2.0
 """What was spent is asked again after this long, so that much may be spent beyond a budget."""
+_IDLE_S = 30.0
+"""How long it takes until a first budget, set at another replica, is noticed here."""
 _MOST_ORGANIZATIONS = 10_000
 
 
@@ -31,7 +33,7 @@ class Spending:
         """Raises ProviderCredits if a budget of the agent or of its organisation is spent."""
         known = self._known.get(organization_id)
         now = time.monotonic()
-        if known is None or now - known.read_at > _FRESH_S:
+        if known is None or now - known.read_at > (_FRESH_S if known.budgets else _IDLE_S):
             if len(self._known) > _MOST_ORGANIZATIONS:
                 self._known.clear()
             budgets = await self._db.read(repository.list_budgets, organization_id)
