@@ -100,6 +100,7 @@ def test_the_messages_of_a_run_begin_with_its_input(talk: Talk, run: JsonObject)
 def test_usage_and_metrics_of_a_run(talk: Talk, agent: JsonObject, run: JsonObject) -> None:
     assert talk.get(f"/v1/runs/{run['id']}/usage") == snapshot(
         {
+            "cost_usd": 3.75e-05,
             "completion_tokens": 13,
             "prompt_tokens": 230,
             "total_tokens": 243,
@@ -171,6 +172,7 @@ def test_the_steps_of_a_run_newest_first(talk: Talk, run: JsonObject) -> None:
             "error_type": None,
             "error_data": None,
             "status": "success",
+            "cost_usd": 2.13e-05,
         }
     )
     assert [step["stop_reason"] for step in steps] == ["end_turn", None]
