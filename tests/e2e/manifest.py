@@ -331,7 +331,7 @@ PROVIDERS = {
 MONEY = {
     "models.fallback": "A model that is out of reach is stood in for by the next; the step names who answered.",
     "money.budgets": "A budget that is spent stops runs with insufficient_credits, of its agent or organisation alone.",
-    "money.cost": "Where a price is known, steps, runs and answers tell what they cost.",
+    "money.cost": "Where a price is known, steps and runs tell what they cost.",
     "money.errors": "Budgets for nobody, of nothing or of another organisation are refused.",
     "money.usage": "Tokens, cost and the hit rate of caches are summed by agent, model or day.",
 }

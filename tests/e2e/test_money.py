@@ -25,12 +25,11 @@ def send(tenant: Tenant, agent_id: str) -> Any:
 
 
 @pytest.mark.promise("money.cost", "money.usage")
-def test_costs_are_told_of_answers_steps_runs_and_sums(tenant: Tenant, model: ScriptedModel) -> None:
+def test_costs_are_told_of_steps_runs_and_sums(tenant: Tenant, model: ScriptedModel) -> None:
     agent, other = tenant.agent(), tenant.agent()
     model.script(costly(), costly())
     sent = send(tenant, agent["id"]).json()
     send(tenant, other["id"])
-    assert sent["usage"]["cost_usd"] == pytest.approx(COST)
     run_id = sent["messages"][0]["run_id"]
     step = tenant.http.get(f"/v1/runs/{run_id}/steps").json()[0]
     assert step["cost_usd"] == pytest.approx(COST)

@@ -81,7 +81,6 @@ def usage_body(usage: RunUsage) -> Body:
         "cache_write_tokens": usage.cache_write_tokens,
         "reasoning_tokens": usage.reasoning_tokens,
         "context_tokens": usage.context_tokens,
-        **({"cost_usd": usage.cost_nanos / 1e9} if usage.cost_nanos else {}),
     }
 
 
