@@ -24,6 +24,7 @@ from remanence.edge.errors import install_error_handlers
 from remanence.edge.requests import RequestDoor
 from remanence.edge.responses import JsonBytes
 from remanence.edge.routes import make_routes
+from remanence.groups.messaging import AgentMessenger
 from remanence.kit.ids import OrgId
 from remanence.kit.vault import Vault
 from remanence.llm.adapters import Adapters
@@ -147,18 +148,20 @@ class _House:
             default_embedding=default_embedding,
         )
         self._mcp = McpService(db, McpLinks(open_client), vault, allows_local=settings.allows_local_mcp)
+        executor = ToolExecutor(ConversationSearch(search), ArchivalMemory(self._archives), self._mcp)
         self._runs = RunService(
             db,
             states,
             self._catalogue,
             AdapterRegistry(sources, adapters, self._providers, self._catalogue.resolve_llm),
-            ToolExecutor(ConversationSearch(search), ArchivalMemory(self._archives), self._mcp),
+            executor,
             checkpoint,
             self._supervisor,
             ImageFetcher(),
             self._spending,
             approval_expiry_s=settings.approval_expiry_s,
         )
+        executor.messenger = AgentMessenger(db, self._runs, self._background)
 
     async def open(self) -> None:
         await migrate(self._settings.database_url)

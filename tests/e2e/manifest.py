@@ -150,6 +150,12 @@ SENDING = {
     "mcp.per-agent": "Placeholders are filled with the secrets of the agent that calls.",
     "mcp.refresh": "A refresh brings what is new, takes what is gone, and a changed tool asks again.",
     "mcp.transports": "The tools of a server, over stdio, SSE and HTTP, are there at once, and agents call them.",
+    "agents.create.multi-agent-tools": "include_multi_agent_tools adds the three tools that reach other agents.",
+    "multi-agent.ask": "An agent asks another, which sees who asks, and goes on with its answer.",
+    "multi-agent.bounds": "Unknown agents, oneself and questions back are error returns.",
+    "multi-agent.no-deadlock": "Two agents that ask each other at once both come to an end.",
+    "multi-agent.tags": "All agents with certain tags are asked, but not the sender.",
+    "multi-agent.tell": "A message without waiting is a background run of the other agent.",
     "send.answer": "A blocking answer holds messages, stop reason and usage, with the keys that clients know.",
     "send.failed-input": "The input of a failed run is kept with it, but is no part of the conversation.",
     "send.ids": "What is answered, streamed and listed has the same ids; otids derive from them.",
@@ -360,7 +366,6 @@ PROMISES = (
 )
 
 GAPS = {
-    "agents.create.multi-agent-tools": "include_multi_agent_tools adds them; they are not among the built-ins yet.",
     "agents.create.sleeptime-helper": "enable_sleeptime makes a helper and its group; it sets the flag alone so far.",
     "agents.create.voice-tools": "The voice kinds begin with tools of their own; they are not among the built-ins yet.",
     "agents.state.identities": "identities and identity_ids are stored and filtered by, but shown empty.",

@@ -21,6 +21,7 @@ from remanence.core.naming import check_agent_name, new_agent_name
 from remanence.core.page import Page
 from remanence.core.profile import (
     DEFAULT_BLOCK_DESCRIPTIONS,
+    MULTI_AGENT_TOOLS,
     Profile,
     base_rules_for,
     default_system,
@@ -356,6 +357,8 @@ def _choose_tools(connection: Connection, actor: Actor, body: AgentCreate, profi
     base = (
         default_tools(profile, has_sleeptime=bool(body.enable_sleeptime)) if body.include_base_tools else ()
     )
+    if body.include_multi_agent_tools:
+        base = (*base, *MULTI_AGENT_TOOLS)
     by_name = {tool.name: tool for tool in tools.find_by_names(connection, actor, [*asked, *base])}
     _check_found(asked, by_name.keys(), "tool name")
     by_id = {tool.id: tool for tool in tools.find_by_ids(connection, actor, body.tool_ids or ())}

@@ -128,6 +128,13 @@ def profile_of(agent_type: AgentType) -> Profile:
     return _PROFILES[agent_type]
 
 
+MULTI_AGENT_TOOLS = (
+    "send_message_to_agent_and_wait_for_reply",
+    "send_message_to_agents_matching_tags",
+    "send_message_to_agent_async",
+)
+
+
 def default_tools(profile: Profile, *, has_sleeptime: bool) -> tuple[str, ...]:
     return profile.default_tools_with_sleeptime if has_sleeptime else profile.default_tools
 

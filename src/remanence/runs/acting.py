@@ -146,8 +146,12 @@ async def act(
     as the one before left it. Calls whose result is known already (`settled`) are not run.
     """
 
+    senders = tuple((run.run.metadata or {}).get("senders") or ())
+
     async def execute(each: _Ready) -> ToolResult:
-        context = ToolContext(run.actor, state.agent, acted.blocks, state.conversation_id, acted.seen)
+        context = ToolContext(
+            run.actor, state.agent, acted.blocks, state.conversation_id, acted.seen, senders
+        )
         return await doors.execute(each.tool, each.arguments, context)
 
     async def note_start(*starting: _Ready) -> None:

@@ -385,6 +385,15 @@ def list_open_runs(connection: Connection, actor: Actor, lane: str) -> list[RunI
     return [RunId(run_id) for run_id in rows]
 
 
+def list_open_of_kind(connection: Connection, actor: Actor, run_type: str) -> list[Run]:
+    """The few among those that are under way."""
+    rows = connection.execute(
+        select(*_RUN).where(RunRow.organization_id == actor.organization_id, RunRow.worker.is_not(None))
+    )
+    found = [_run_from(row) for row in rows]
+    return [run for run in found if run.status in _OPEN and (run.metadata or {}).get("run_type") == run_type]
+
+
 @dataclass(frozen=True, slots=True)
 class HeldRun:
     """One that a process has something left to do for, alive or dead."""

@@ -116,7 +116,15 @@ class RunService:
         self._executor = executor
         self._checkpoint = checkpoint
 
-    async def send(self, actor: Actor, address: Address, request: SendRequest, *, run_type: str) -> Sent:
+    async def send(
+        self,
+        actor: Actor,
+        address: Address,
+        request: SendRequest,
+        *,
+        run_type: str,
+        senders: tuple[str, ...] = (),
+    ) -> Sent:
         """Starts a run as soon as its turn comes.
 
         Raises NotFound, Invalid, BadArgument, and AlreadyStarted for message ids that were sent before.
@@ -124,11 +132,17 @@ class RunService:
         agent = self._states.find_agent(actor, address.agent_id) or await self._db.read(
             agents.get_agent, actor, address.agent_id
         )
-        plan = await self._plan(actor, address, agent, request, run_type)
+        plan = await self._plan(actor, address, agent, request, run_type, senders)
         return await self._launch(plan, agent, request, is_recorded=False)
 
     async def _plan(
-        self, actor: Actor, address: Address, agent: Agent, request: SendRequest, run_type: str
+        self,
+        actor: Actor,
+        address: Address,
+        agent: Agent,
+        request: SendRequest,
+        run_type: str,
+        senders: tuple[str, ...] = (),
     ) -> RunPlan:
         inputs = request.inputs()
         answer = request.answer()
@@ -145,7 +159,7 @@ class RunService:
             status="created",
             background=request.background,
             created_at=now,
-            metadata={"run_type": run_type},
+            metadata={"run_type": run_type} | ({"senders": list(senders)} if senders else {}),
             callback_url=request.callback_url,
             request_config={
                 "use_assistant_message": request.use_assistant_message,

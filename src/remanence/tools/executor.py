@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from remanence.core.actor import Actor
 from remanence.core.agent import Agent
@@ -41,6 +42,8 @@ class ToolContext:
     conversation_id: ConversationId | None
     seen: tuple[Block, ...] | None = None
     """The blocks as the model knew them, if others may have written to them since."""
+    senders: tuple[str, ...] = ()
+    """The agents whose messages, one after the other, led to this call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +59,21 @@ class ToolResult:
     """Given instead of the text where there are images in it."""
 
 
+class AgentMessenger(Protocol):
+    """Speaks to other agents on behalf of one."""
+
+    async def run(self, name: str, args: JsonObject, context: ToolContext) -> str:
+        """Raises ToolFailure."""
+        ...
+
+
 class ToolExecutor:
     def __init__(self, conversation: ConversationSearch, archival: ArchivalMemory, mcp: McpService) -> None:
         self._conversation = conversation
         self._archival = archival
         self._mcp = mcp
+        self.messenger: AgentMessenger | None = None
+        """Set by the room that knows how agents are spoken to."""
 
     async def execute(self, tool: Tool, args: JsonObject, context: ToolContext) -> ToolResult:
         args = args if tool.tool_type in _FOREIGN else canonical_arguments(tool.name, args)
@@ -85,6 +98,8 @@ class ToolExecutor:
             return ToolResult(outcome.text, succeeded=True, edits=outcome.edits, unmerged=outcome.unmerged)
         if tool.tool_type == "external_mcp":
             return await self._call_mcp(tool, args, context)
+        if tool.tool_type == "letta_multi_agent_core" and self.messenger is not None:
+            return ToolResult(await self.messenger.run(tool.name, args, context), succeeded=True)
         if tool.name == SPEAKING_TOOL:
             return ToolResult(SENT, succeeded=True)
         if tool.name == "conversation_search":
