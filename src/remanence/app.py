@@ -60,6 +60,7 @@ from remanence.runs.speaking import Speaker
 from remanence.runs.spending.endpoints import router as spending_routes
 from remanence.runs.spending.service import Spending
 from remanence.runs.supervisor import Supervisor
+from remanence.search.embedding import BackgroundEmbedding
 from remanence.search.ports import open_index
 from remanence.search.service import Search
 from remanence.settings import Settings
@@ -117,8 +118,9 @@ class _House:
         self._catalogue = Catalogue(sources, self._providers)
         self._looking: asyncio.Task[None] | None = None
         self._index = index = open_index(db)
-        search = Search(db, index, EmbedderRegistry(sources, self._transport).embed)
+        self._search = search = Search(db, index, EmbedderRegistry(sources, self._transport).embed)
         default_embedding = _default_embedding(settings)
+        self._embedding = BackgroundEmbedding(db, index, search)
         self._archives = ArchiveService(
             db, index, search, self._catalogue, default_embedding=default_embedding
         )
@@ -144,6 +146,7 @@ class _House:
             db,
             self._catalogue,
             vault,
+            index,
             default_model=self._default_model,
             default_embedding=default_embedding,
         )
@@ -167,6 +170,7 @@ class _House:
         await migrate(self._settings.database_url)
         await self._db.write(_furnish_everyone)
         await self._db.write(self._index.open)
+        self._embedding.start()
         await self._events.start()
         self._supervisor.revive = self._carry_on
         self._supervisor.conclude = self._background.conclude
@@ -177,6 +181,7 @@ class _House:
         self._looking = asyncio.create_task(self._prepare_local())
 
     async def close(self) -> None:
+        await self._embedding.stop()
         await self._housekeeping.close()
         await self._supervisor.stop(self._settings.drain_s)
         await self._background.close()
@@ -196,7 +201,7 @@ class _House:
             run_routes(self._db, self._runs, speaker, self._vault),
             conversation_speech(self._db, self._runs, speaker),
             agent_routes(self._db, self._agents),
-            message_routes(self._db),
+            message_routes(self._db, self._search),
             conversation_routes(self._db, self._catalogue),
             block_routes(self._db),
             revision_routes(self._db),

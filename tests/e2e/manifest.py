@@ -118,6 +118,14 @@ ARCHIVES = {
     "passages.search": "All archives or one, by meaning, words, tags and dates, with real scores.",
 }
 
+SEARCHING = {
+    "messages.search": "Messages are found by words at once and by meaning soon, with scores and ranks.",
+    "messages.search.errors": "A search that cannot be is refused.",
+    "messages.search.filters": "Agents, roles, dates and conversations filter before ranking.",
+    "messages.search.model-change": "Another embedding model embeds everything anew, each text once, with progress.",
+    "messages.search.tool": "An agent finds what was meant, not only what was said.",
+}
+
 CATALOGUES = {
     "models.embeddings": "Embedding models are listed.",
     "models.list": "Models are listed with new and old keys, filtered by provider.",
@@ -349,6 +357,7 @@ PROMISES = (
     | BLOCKS
     | TOOLS
     | ARCHIVES
+    | SEARCHING
     | CATALOGUES
     | DOORS
     | SENDING
@@ -379,6 +388,7 @@ UNSERVED = {
 """Operations of the first priority that no route serves yet, and what they come with."""
 
 OWN = {
+    "GET /v1/agents/{agent_id}/embedding": "tells how far the embedding of an agent's messages has come",
     "GET /v1/budgets/": "what agents and the organisation may spend, and have spent",
     "PUT /v1/budgets/": "sets a budget",
     "DELETE /v1/budgets/{budget_id}": "lifts a budget",

@@ -43,6 +43,7 @@ from remanence.errors import NotFound
 from remanence.kit.ids import AgentId, new_agent_id, new_id
 from remanence.kit.vault import Vault
 from remanence.memory import repository as blocks
+from remanence.search.ports import open_index
 from remanence.tools import repository as tools
 
 MORNING = datetime(2026, 1, 1, 8, tzinfo=UTC)
@@ -159,29 +160,30 @@ async def test_a_soft_delete_hides_the_agent_and_keeps_every_row(db: Database, a
 async def test_a_hard_delete_takes_along_what_was_the_agents_own(db: Database, actor: Actor) -> None:
     agent_id = await db.write(furnish, actor)
     other_id = await db.write(furnish, actor, "other")
-    await db.write(repository.hard_delete_agent, actor, agent_id)
+    await db.write(repository.hard_delete_agent, actor, agent_id, open_index(db))
     assert set((await db.read(rows_of, agent_id)).values()) == {0}
     assert set((await db.read(rows_of, other_id)).values()) == {1}
     # What agents share outlives them.
     for table in (ToolRow, SourceRow, BlockRow, ArchiveRow, FileRow):
         assert await db.read(count, table) > 0
     with pytest.raises(NotFound):
-        await db.write(repository.hard_delete_agent, actor, agent_id)
+        await db.write(repository.hard_delete_agent, actor, agent_id, open_index(db))
 
 
 async def test_a_hard_delete_also_removes_one_that_was_hidden(db: Database, actor: Actor) -> None:
     agent_id = await db.write(furnish, actor)
     await db.write(repository.soft_delete_agent, actor, agent_id)
-    await db.write(repository.hard_delete_agent, actor, agent_id)
+    await db.write(repository.hard_delete_agent, actor, agent_id, open_index(db))
     assert set((await db.read(rows_of, agent_id)).values()) == {0}
 
 
 async def test_nobody_deletes_across_organisations(db: Database, actor: Actor) -> None:
     agent_id = await db.write(add, actor, "ours")
     stranger = await db.write(add_stranger)
-    for delete in (repository.soft_delete_agent, repository.hard_delete_agent):
-        with pytest.raises(NotFound):
-            await db.write(delete, stranger, agent_id)
+    with pytest.raises(NotFound):
+        await db.write(repository.soft_delete_agent, stranger, agent_id)
+    with pytest.raises(NotFound):
+        await db.write(repository.hard_delete_agent, stranger, agent_id, open_index(db))
     assert await db.read(named, actor) == ["ours"]
 
 

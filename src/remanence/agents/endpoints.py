@@ -225,6 +225,10 @@ def router(db: Database, service: AgentService) -> APIRouter:
         found = await service.list_holders(actor, block_id, page, include)
         return JsonBytes(agent_bodies(found))
 
+    @routes.get("/agents/{agent_id}/embedding")
+    async def embedding_progress(actor: ActingUser, agent_id: AgentIdPath) -> JsonBytes:
+        return JsonBytes(await service.embedding_progress(actor, agent_id))
+
     @routes.get("/archives/{archive_id}/agents")
     async def list_archive_agents(
         actor: ActingUser,

@@ -44,6 +44,7 @@ from remanence.kit.clock import utc_now
 from remanence.kit.ids import AgentId, OrgId, ToolId, new_id
 from remanence.kit.vault import Vault
 from remanence.memory import repository as blocks
+from remanence.search.ports import SearchIndex
 from remanence.tools import repository as tools
 
 _COLUMNS = [column for column in AgentRow.__table__.columns if column.name != "is_deleted"]
@@ -176,13 +177,13 @@ def soft_delete_agent(connection: Connection, actor: Actor, agent_id: str) -> No
         raise _no_agent(agent_id)
 
 
-def hard_delete_agent(connection: Connection, actor: Actor, agent_id: str) -> None:
+def hard_delete_agent(connection: Connection, actor: Actor, agent_id: str, index: SearchIndex) -> None:
     """Gone with all that was its own: messages, runs, links, secrets. Raises NotFound."""
-    result = connection.execute(
-        delete(AgentRow).where(AgentRow.organization_id == actor.organization_id, AgentRow.id == agent_id)
-    )
-    if result.rowcount == 0:
+    mine = (AgentRow.organization_id == actor.organization_id, AgentRow.id == agent_id)
+    if connection.scalar(select(AgentRow.id).where(*mine)) is None:
         raise _no_agent(agent_id)
+    index.forget(connection, agent_id)  # while the texts are still there
+    connection.execute(delete(AgentRow).where(*mine))
 
 
 def get_agent(connection: Connection, actor: Actor, agent_id: str) -> Agent:

@@ -36,10 +36,15 @@ from remanence.db.database import Database
 from remanence.errors import BadArgument, Invalid, NotFound
 from remanence.kit.clock import find_zone, utc_now
 from remanence.kit.ids import AgentId, MessageId, new_agent_id
+from remanence.kit.json import JsonObject
 from remanence.kit.vault import Vault
 from remanence.llm.catalogue import Catalogue
 from remanence.memory import repository as blocks
 from remanence.messages import repository as messages
+from remanence.search.backlog import count_waiting
+from remanence.search.embedding import embed_anew
+from remanence.search.messages import message_documents
+from remanence.search.ports import SearchIndex
 from remanence.tools import repository as tools
 
 HIDING_TAG = "role:subagent"
@@ -53,6 +58,7 @@ class AgentService:
         db: Database,
         catalogue: Catalogue,
         vault: Vault,
+        index: SearchIndex,
         *,
         default_model: Callable[[], str | None],
         default_embedding: str | None,
@@ -60,6 +66,7 @@ class AgentService:
         self._db = db
         self._catalogue = catalogue
         self._vault = vault
+        self._index = index
         self._default_model = default_model
         self._default_embedding = default_embedding
 
@@ -144,6 +151,7 @@ class AgentService:
     def _store(self, connection: Connection, agent: Agent, first: Sequence[Message]) -> None:
         messages.insert_messages(connection, agent.organization_id, first)
         messages.append_context(connection, agent.id, 0, [message.id for message in first])
+        self._index.index(connection, message_documents(first, agent.organization_id))
 
     async def update(self, actor: Actor, agent_id: str, body: AgentUpdate) -> None:
         """Raises what `create` raises; then nothing has changed."""
@@ -175,6 +183,8 @@ class AgentService:
         changes |= {"updated_at": utc_now(), "last_updated_by_id": actor.user_id}
         agent_id = agent.id
         repository.update_agent(connection, agent_id, changes)
+        if changes.get("embedding_config") not in (None, agent.embedding_config):
+            embed_anew(connection, agent_id)
         if body.tool_ids is not None:
             found = tools.find_by_ids(connection, actor, body.tool_ids)
             _check_found(body.tool_ids, {tool.id for tool in found}, "tool id")
@@ -282,6 +292,23 @@ class AgentService:
         def read(connection: Connection) -> list[Loaded]:
             found = repository.list_holders(connection, actor, block_id, page)
             return self._with_relations(connection, actor, found, include)
+
+        return await self._db.read(read)
+
+    async def embedding_progress(self, actor: Actor, agent_id: str) -> JsonObject:
+        """How much of what was said with the agent still waits for vectors. Raises NotFound."""
+
+        def read(connection: Connection) -> JsonObject:
+            agent = repository.get_agent(connection, actor, agent_id)
+            count = messages.count_messages(connection, agent.id)
+            waiting = count_waiting(connection, agent.id)
+            config = agent.embedding_config
+            return {
+                "model": (config.handle or config.embedding_model) if config else None,
+                "waiting": waiting,
+                "messages": count,
+                "progress": round(1 - waiting / count, 4) if count else 1.0,
+            }
 
         return await self._db.read(read)
 

@@ -1,4 +1,4 @@
-"""The command line: `remanence server`, `migrate`, `version`.
+"""The command line: `remanence server`, `migrate`, `reindex`, `version`.
 
 Commands import what they need when they run, so that the light ones answer at once.
 """
@@ -51,6 +51,16 @@ def migrate(database: Database = None) -> None:
     set_up_logging(settings.log_level, settings.log_format)
     was_behind = asyncio.run(migrate_to_newest(settings.database_url))
     typer.echo("The database was brought up to date." if was_behind else "The database is up to date.")
+
+
+@main.command()
+def reindex(database: Database = None) -> None:
+    """Build the search index anew. The server may run meanwhile; vectors follow once it does."""
+    settings = _settings(database_url=database)
+
+    from remanence.cli.reindex import reindex as build_anew
+
+    typer.echo(f"{build_anew(settings)} texts are indexed.")
 
 
 @main.command()

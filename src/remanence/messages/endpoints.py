@@ -1,5 +1,6 @@
 """Routes that read history."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -17,7 +18,16 @@ from remanence.edge.routes import make_routes
 from remanence.errors import NotAllowed
 from remanence.messages import repository
 from remanence.messages.schemas import Body, View, keep_types, typed_messages
+from remanence.messages.searching import (
+    FoundMessage,
+    MessageSearch,
+    SearchAllMessages,
+    found_body,
+    ranked_body,
+)
 from remanence.messages.sending import MessageType
+from remanence.search.ports import SearchQuery
+from remanence.search.service import Search
 
 _MORE_ROWS = 4
 """How many rows are read for each typed message wanted, when only some types are."""
@@ -48,8 +58,44 @@ def window_page(page: Page) -> Page:
     return page.model_copy(update={**cursors, "takes_first": True})
 
 
-def router(db: Database) -> APIRouter:
+def router(db: Database, search: Search) -> APIRouter:
     routes = make_routes("messages")
+
+    async def find(
+        actor: Actor, body: MessageSearch | SearchAllMessages, owner_ids: Sequence[str] | None
+    ) -> list[FoundMessage]:
+        """Best first, each with its stored message."""
+        query = SearchQuery(
+            organization_id=actor.organization_id,
+            text=body.query or "",
+            owner_ids=owner_ids,
+            roles=body.wanted_roles,
+            start=body.start_date,
+            end=body.end_date,
+            conversation_id=body.conversation_id,
+            uses_words=body.search_mode != "vector",
+            limit=body.limit,
+        )
+        hits = await search.find(query, uses_meaning=body.search_mode != "fts")
+        stored = {
+            str(message.id): message
+            for message in await db.read(repository.find_messages, actor, [hit.id for hit in hits])
+        }
+        return [(hit, stored[hit.id]) for hit in hits if hit.id in stored]
+
+    @routes.post("/messages/search")
+    async def search_all_messages(actor: ActingUser, body: SearchAllMessages) -> JsonBytes:
+        owner_ids = await _named_agent(db, actor, body.agent_id)
+        return JsonBytes([found_body(*found) for found in await find(actor, body, owner_ids)])
+
+    @routes.post("/agents/messages/search", tags=["agents"])
+    async def search_messages(actor: ActingUser, body: MessageSearch) -> JsonBytes:
+        owner_ids = await _named_agent(db, actor, body.agent_id)
+        if owner_ids is None and (body.project_id is not None or body.template_id is not None):
+            owner_ids = await db.read(
+                repository.list_agent_ids, actor, project_id=body.project_id, template_id=body.template_id
+            )
+        return JsonBytes([ranked_body(*found) for found in await find(actor, body, owner_ids)])
 
     @routes.get("/agents/{agent_id}/messages")
     async def list_agent_messages(
@@ -109,6 +155,13 @@ def router(db: Database) -> APIRouter:
         return JsonBytes(typed_messages(message, View(reply=profile_of(agent_type).reply)))
 
     return routes
+
+
+async def _named_agent(db: Database, actor: Actor, agent_id: str | None) -> list[str] | None:
+    if agent_id is None:
+        return None
+    await db.read(repository.check_agent, actor, agent_id)
+    return [agent_id]
 
 
 def read_history(

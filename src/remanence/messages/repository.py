@@ -190,6 +190,19 @@ def check_agent(connection: Connection, actor: Actor, agent_id: str) -> None:
         raise NotFound(f"There is no agent {agent_id}.")
 
 
+def list_agent_ids(
+    connection: Connection, actor: Actor, *, project_id: str | None, template_id: str | None
+) -> list[str]:
+    statement = select(AgentRow.id).where(
+        AgentRow.organization_id == actor.organization_id, AgentRow.is_deleted.is_(False)
+    )
+    if project_id is not None:
+        statement = statement.where(AgentRow.project_id == project_id)
+    if template_id is not None:
+        statement = statement.where(AgentRow.template_id == template_id)
+    return list(connection.scalars(statement))
+
+
 def list_messages(
     connection: Connection,
     actor: Actor,

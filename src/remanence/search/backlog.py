@@ -49,6 +49,11 @@ def drop_owner(connection: Connection, owner_id: str) -> None:
     connection.execute(delete(_Row).where(_Row.owner_id == owner_id))
 
 
+def has_waiting(connection: Connection) -> bool:
+    free = or_(_Row.alive_until.is_(None), _Row.alive_until < utc_now())
+    return connection.execute(select(_Row.key).where(free).limit(1)).first() is not None
+
+
 def claim(connection: Connection, worker: str, count: int) -> dict[str, str]:
     """Takes up to so many, the latest first, so that what was just said does not wait behind old texts.
 

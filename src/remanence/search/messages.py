@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, bindparam, or_, select
 
+from remanence.core.llm import EmbeddingConfig
 from remanence.core.message import Message
 from remanence.core.search_text import message_words
 from remanence.db.tables import AgentRow, MessageRow
@@ -76,6 +77,15 @@ def _passes(query: SearchQuery, document: Document) -> bool:
 
 def list_ids(connection: Connection, owner_id: str) -> list[str]:
     return list(connection.execute(select(MessageRow.id).where(MessageRow.agent_id == owner_id)).scalars())
+
+
+def load_models(connection: Connection, owner_ids: Sequence[str]) -> dict[str, EmbeddingConfig | None]:
+    rows = connection.execute(
+        select(AgentRow.id, AgentRow.embedding_config).where(
+            AgentRow.id.in_(owner_ids), AgentRow.is_deleted.is_(False)
+        )
+    )
+    return {row.id: row.embedding_config for row in rows}
 
 
 def list_newest(connection: Connection, query: SearchQuery) -> list[Document]:

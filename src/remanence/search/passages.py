@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, exists, func, select
 
+from remanence.core.llm import EmbeddingConfig
 from remanence.db.tables import ArchivePassageRow, ArchiveRow, PassageTagRow
 from remanence.search.ports import Document, SearchQuery
 
@@ -52,6 +53,13 @@ def _has_tags(query: SearchQuery, tags: Sequence[str]) -> bool:
 def list_ids(connection: Connection, owner_id: str) -> list[str]:
     ids = select(ArchivePassageRow.id).where(ArchivePassageRow.archive_id == owner_id)
     return list(connection.execute(ids).scalars())
+
+
+def load_models(connection: Connection, owner_ids: Sequence[str]) -> dict[str, EmbeddingConfig | None]:
+    rows = connection.execute(
+        select(ArchiveRow.id, ArchiveRow.embedding_config).where(ArchiveRow.id.in_(owner_ids))
+    )
+    return {row.id: row.embedding_config for row in rows}
 
 
 def list_newest(connection: Connection, query: SearchQuery) -> list[Document]:

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from sqlalchemy import Connection
 
+from remanence.core.llm import EmbeddingConfig
 from remanence.search import messages, passages
 from remanence.search.ports import Document, Kind, SearchQuery
 
@@ -25,6 +26,12 @@ class Shelf(Protocol):
         ...
 
     def list_ids(self, connection: Connection, owner_id: str) -> list[str]: ...
+
+    def load_models(
+        self, connection: Connection, owner_ids: Sequence[str]
+    ) -> dict[str, EmbeddingConfig | None]:
+        """The embedding model of each owner that is there."""
+        ...
 
 
 _SHELVES: dict[Kind, Shelf] = {"message": messages, "passage": passages}
