@@ -19,6 +19,7 @@ from remanence.kit import json
 
 WITHIN_S = 30
 """How long the work of a dead process may stay open."""
+_PAGE = 200
 AT_ONCE_S = 10
 """Less than a lease lasts, and enough for a busy machine."""
 
@@ -117,6 +118,8 @@ class Checks:
         self._line = line
         self._model = model
         self._receiver = receiver
+        self._requests: dict[str, Body | None] = {}
+        """What each history waits with."""
         self._worked: dict[str, dict[str, set[str]]] = {}
         """The calls that had an effect, by agent and message: forks share messages, not what follows."""
 
@@ -186,7 +189,7 @@ class Checks:
             self._check_said(lane, said, texts.get(said.text))
         found = await look_at_window(self._line, lane)
         _expect(found["is_well_formed"], f"the window is broken: {found['repaired']}")
-        request = await open_request(self._line, lane)
+        request = self._requests[lane.id] = await open_request(self._line, lane)
         _expect(
             request is None or request["id"] not in lane.answered_requests,
             "a request waits though it was answered",
@@ -198,11 +201,11 @@ class Checks:
         found: list[Body] = []
         after: dict[str, str] = {}
         while True:
-            query = {"limit": 200, "order": "asc", **lane.query, **after}
+            query = {"limit": _PAGE, "order": "asc", **lane.query, **after}
             page: list[Body] = await self._line.get(lane.path, **query)
-            if not page:
-                return [message for message in found if message["message_type"] != "system_message"]
             found += page
+            if len(page) < _PAGE:
+                return [message for message in found if message["message_type"] != "system_message"]
             after = {"after": page[-1]["id"]}
 
     def _note_effects(self, lane: Lane, history: list[Body]) -> None:
@@ -285,7 +288,7 @@ class Checks:
         said = Said(f"#{self._house.next_number()}")
         lane.said[said.text] = said
         body: Body = body_of(said.text) | {"streaming": False}
-        if await open_request(self._line, lane) is not None:
+        if self._requests[lane.id] is not None:
             try:
                 await self._line.post(lane.path, body)
             except Refused as refusal:

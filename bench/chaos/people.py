@@ -15,6 +15,7 @@ from bench.chaos.line import Line, Refused
 from bench.chaos.records import Body, Broken, House, Lane, Said
 from bench.chaos.script import CLIENT_PLANS, PLANS, SENSOR, body_of, words_for
 
+_MOST_LANES = 8
 Act = Callable[[], Awaitable[None]]
 
 
@@ -245,7 +246,7 @@ class Person:
         return {"message_id": self._chance.choice(ids)} if ids and self._chance.random() < 0.7 else {}
 
     def _move_in(self, lane: Lane) -> None:
-        if sum(1 for each in self._house.lanes if each.fate == "alive") < 12:
+        if sum(1 for each in self._house.lanes if each.fate == "alive") < _MOST_LANES:
             self._house.lanes.append(lane)
 
     @property

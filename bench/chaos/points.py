@@ -33,4 +33,5 @@ STARTING = {
 def draw(chance: Random, points: dict[str, int]) -> str:
     """A fail point as the environment would give it."""
     name = chance.choice(list(points))
-    return f"{name}:{chance.choice(('before', 'after'))}:{chance.randint(1, points[name])}"
+    hits = min(points[name], chance.choice((1, 1, 2, 3, 5, 10, 40)))
+    return f"{name}:{chance.choice(('before', 'after'))}:{hits}"

@@ -152,6 +152,20 @@ async def test_a_second_run_waits_until_the_first_has_saved_its_last_step(house:
     assert await house.db.read(_run, first.run.id) == ("completed", "end_turn")
 
 
+async def test_one_that_is_carried_on_does_not_wait_for_those_who_wait_for_it(house: House) -> None:
+    """Who comes first is decided by the clock of arrival, who is admitted by the database."""
+    earlier, holder = house.plan("came earlier"), house.plan("was admitted earlier")
+    await house.admitted(holder)
+    assert not await LeaseAttempt(house.db, earlier).start()
+    carried_on = LeaseAttempt(house.db, holder, is_recorded=True)
+    assert await carried_on.start()
+    assert not await LeaseAttempt(house.db, earlier, is_recorded=True).start()
+    await house.checkpoint.save(
+        holder, await house.state(carried_on), house.record(holder), fence=carried_on.fence
+    )
+    assert await LeaseAttempt(house.db, earlier, is_recorded=True).start()
+
+
 async def test_a_step_that_is_not_the_last_keeps_the_lease(house: House) -> None:
     plan = house.plan()
     attempt = await house.admitted(plan)

@@ -230,9 +230,11 @@ def try_start(
         has_lapsed and row.open_holder is not None and find_journal(connection, row.open_holder) is not None
     )
     is_held = not is_free and (not has_lapsed or is_carried_on)
-    if (is_held or row.must_wait) and not is_patient:
+    # One that has the lease and is carried on waits for nobody: those who came before it wait for it.
+    must_wait = is_held or (row.must_wait and row.holder != run.id)
+    if must_wait and not is_patient:
         raise busy(run.lane, row.holder)
-    if is_held or row.must_wait:
+    if must_wait:
         if is_new:
             _insert_run(connection, run, worker, "created", now, request)
         return None
