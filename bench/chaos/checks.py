@@ -14,7 +14,7 @@ from tests.support.wire import Frame, read_frames
 from bench.chaos.line import Line, Refused
 from bench.chaos.people import look_at_window, open_request
 from bench.chaos.records import Body, Broken, House, Lane, Said
-from bench.chaos.script import body_of, marker, steps_of, words_for
+from bench.chaos.script import body_of, is_insertion, marker, steps_of, words_for
 from remanence.kit import json
 
 WITHIN_S = 30
@@ -210,11 +210,11 @@ class Checks:
 
     def _note_effects(self, lane: Lane, history: list[Body]) -> None:
         for message in history:
-            if message["message_type"] == "tool_return_message" and message["name"] == "memory_insert":
+            if message["message_type"] == "tool_return_message":
                 done = [
                     each["tool_call_id"] for each in message["tool_returns"] if each["status"] == "success"
                 ]
-                worked = {marker(call_id) for call_id in done}
+                worked = {marker(call_id) for call_id in done if is_insertion(call_id)}
                 self._worked.setdefault(lane.agent, {})[message["id"]] = worked
 
     def _check_said(self, lane: Lane, said: Said, turn: Turn | None) -> None:

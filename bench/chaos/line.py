@@ -1,6 +1,6 @@
 """The clients' connection: a few requests over aiohttp, which tells a dead server from a refusal."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -39,7 +39,7 @@ class Line:
         async with self._session.delete(self._base + path) as response:
             return _checked(response.status, await response.read(), path)
 
-    async def stream(self, path: str, body: Body) -> AsyncIterator[bytes]:
+    async def stream(self, path: str, body: Body) -> AsyncGenerator[bytes]:
         """Whole frames, as they come. Raises Refused; ends where the stream does."""
         async with self._session.post(self._base + path, json=body) as response:
             if response.status >= 400:

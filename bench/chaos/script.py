@@ -23,6 +23,7 @@ SENSOR = {
 PLANS = ("", "", "i", "i", "ii", "p", "pi", "iii")
 CLIENT_PLANS = ("c", "ic", "m", "ci")
 _TEXT = re.compile(r"#(\d+) ?([ipcm]*)")
+_KIND = {"memory_insert": "insert", "read_sensor": "read"}
 _STEP = {"i": ("memory_insert",), "p": ("memory_insert",) * 2, "c": ("read_sensor",)}
 _STEP["m"] = ("memory_insert", "read_sensor")
 
@@ -33,7 +34,7 @@ def steps_of(text: str) -> list[list[tuple[str, str]]]:
     assert found is not None, f"nobody says {text!r}"
     number, plan = found.groups()
     return [
-        [(f"call-{number}-{step}-{place}", name) for place, name in enumerate(_STEP[letter])]
+        [(f"{_KIND[name]}-{number}-{step}-{place}", name) for place, name in enumerate(_STEP[letter])]
         for step, letter in enumerate(plan)
     ]
 
@@ -50,7 +51,12 @@ def body_of(text: str) -> dict[str, Any]:
 
 
 def marker(call_id: str) -> str:
+    """What an insertion leaves in memory."""
     return f"<{call_id}>"
+
+
+def is_insertion(call_id: str) -> bool:
+    return call_id.startswith("insert-")
 
 
 def answer(request: SeenRequest) -> Line:

@@ -303,6 +303,8 @@ LASTING = {
     "cancel.queued": "A run in line is cancelled without disturbing the one before it.",
     "cancel.steps": "Steps saved before the cancel stand.",
     "cancel.streaming": "Cancelled while the model speaks: the provider is left at once, what was said is kept.",
+    "lasting.any-order": "In whatever order things happen and processes die, histories hold what was foretold.",
+    "lasting.kills": "Killed at the edge of any commit, a server leaves nothing lost, half done or stuck.",
     "regressions.broken-arguments": "Arguments that cannot be read are told to the model, never half run.",
     "regressions.call-and-return": "A call and its return in two runs are one step and one history.",
     "regressions.cancel-ends": "A cancelled stream has stop reason, usage and [DONE].",
