@@ -94,6 +94,7 @@ def create_app(settings: Settings) -> FastAPI:
 
     app = FastAPI(title="Remanence", version=remanence.__version__, lifespan=lifespan)
     app.state.auth = house.auth
+    app.state.drain = house.drain
     app.add_middleware(RequestDoor)
     install_error_handlers(app)
     for routes in (_health_routes(), *house.routes()):
@@ -180,10 +181,14 @@ class _House:
         self._catalogue.start()
         self._looking = asyncio.create_task(self._prepare_local())
 
+    async def drain(self) -> None:
+        """Ends what is running, in its own time or ours."""
+        await self._supervisor.stop(self._settings.drain_s)
+
     async def close(self) -> None:
         await self._embedding.stop()
         await self._housekeeping.close()
-        await self._supervisor.stop(self._settings.drain_s)
+        await self.drain()
         await self._background.close()
         if self._looking is not None:
             self._looking.cancel()

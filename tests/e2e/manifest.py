@@ -314,6 +314,7 @@ LASTING = {
     "regressions.empty-reply": "An empty reply is an error, never an empty message.",
     "regressions.interleaved": "Concurrent sends to one agent do not mix.",
     "regressions.open-approval": "An approval that nobody answers is no dead end.",
+    "regressions.stop-in-a-stream": "A server told to stop ends its streams properly, however long they would take.",
     "regressions.silent-stream": "A stream always shows what was said.",
 }
 

@@ -239,3 +239,34 @@ async def test_told_to_stop_it_finishes_what_it_has_begun(
         for agent in agents:
             assert [run["status"] for run in await api.runs(agent)] == ["completed"]
             assert spoken(await api.history(agent)) == "All done."
+
+
+@pytest.mark.promise("regressions.stop-in-a-stream")
+async def test_told_to_stop_it_ends_the_streams_that_take_too_long_as_every_stream_ends(
+    process: ServerProcess, tmp_path: Path, model: ScriptedModel
+) -> None:
+    hasty = ServerProcess(
+        process.database_url, tmp_path, model_url=model.base_url, settings={"REMANENCE_DRAIN_S": "0.2"}
+    )
+    await asyncio.to_thread(hasty.start)
+    gate = Gate()
+    try:
+        async with open_api(hasty.base_url) as api:
+            agent = await api.create_agent()
+            model.script(says("one two three").paused(gate, after=2))
+            streaming = asyncio.create_task(api.stream(agent, "Count"))
+            await gate.reached.wait()
+            hasty.ask_to_stop()
+            stream = await streaming
+        assert '"stop_reason":"cancelled"' in stream
+        assert stream.endswith("data: [DONE]\n\n")
+        assert await asyncio.to_thread(hasty.wait) == 0
+    finally:
+        gate.open()
+        hasty.kill()
+    async with open_api(process.base_url) as api:
+        (run,) = await api.runs(agent)
+        assert run["status"] == "cancelled"
+        assert spoken(await api.history(agent)) == "one two ", "what was said before is kept"
+        model.script(says("Here I am."))
+        assert await soon(api.ask(agent, "Are you there?")) == "Here I am."

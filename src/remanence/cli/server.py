@@ -1,5 +1,6 @@
 """Running the app under uvicorn: one calm block when it is up, a drained exit when it is told to stop."""
 
+import asyncio
 import signal
 import socket
 from collections.abc import Generator
@@ -82,6 +83,12 @@ class AnnouncingServer(uvicorn.Server):
         if self._settings.password is not None and self._settings.password_was_made:
             rows.append(("Password", self._settings.password.get_secret_value()))
         _print_banner(rows)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # Streams are waited for, and a run may go on for longer than that: it must end before they are cut.
+        draining = asyncio.create_task(self._app.state.drain())
+        await super().shutdown(sockets)
+        await draining
 
 
 def _url(host: str, port: int) -> str:

@@ -73,6 +73,7 @@ class Supervisor:
         self._runs: dict[RunId, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._keeper: asyncio.Task[None] | None = None
+        self._stopping: asyncio.Task[None] | None = None
         self.revive: Callable[[repository.HeldRun], Awaitable[None]] | None = None
         """Set by the service that knows how to carry a background run on."""
         self.conclude: Callable[[repository.HeldRun], Awaitable[None]] | None = None
@@ -85,7 +86,12 @@ class Supervisor:
 
     async def stop(self, timeout_s: float) -> None:
         """Lets what is running come to its end. What takes too long is cancelled cleanly; in the
-        background it is left to the next process, from its last step on."""
+        background it is left to the next process, from its last step on. Asked again, it is done once."""
+        if self._stopping is None:
+            self._stopping = asyncio.create_task(self._stop(timeout_s))
+        await asyncio.shield(self._stopping)
+
+    async def _stop(self, timeout_s: float) -> None:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=timeout_s)
         if self._keeper is not None:
