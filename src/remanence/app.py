@@ -117,6 +117,7 @@ class _House:
         sources = [*self._hosted, *self._found, EmbeddedSource(self._local)]
         self._providers = ProviderService(db, vault, self._transport, adapters)
         self._catalogue = Catalogue(sources, self._providers)
+        self._adapters = AdapterRegistry(sources, adapters, self._providers, self._catalogue.resolve_llm)
         self._looking: asyncio.Task[None] | None = None
         self._index = index = open_index(db)
         self._search = search = Search(db, index, EmbedderRegistry(sources, self._transport).embed)
@@ -157,7 +158,7 @@ class _House:
             db,
             states,
             self._catalogue,
-            AdapterRegistry(sources, adapters, self._providers, self._catalogue.resolve_llm),
+            self._adapters,
             executor,
             checkpoint,
             self._supervisor,
@@ -213,7 +214,7 @@ class _House:
             provenance_routes(self._db),
             archive_routes(self._db, self._archives),
             tool_routes(self._db),
-            model_routes(self._catalogue),
+            model_routes(self._catalogue, self._adapters),
             provider_routes(self._db, self._providers),
             mcp_routes(self._db, self._mcp, self._vault),
             spending_routes(self._db, self._spending),

@@ -177,7 +177,7 @@ async def test_models_are_listed_over_rest(model: ScriptedModel, house: House) -
     model.models = [{"id": "gpt-4"}, {"id": "text-embedding-3-large"}]
     app = FastAPI()
     app.state.auth = _nobody_in_particular
-    app.include_router(router(house.catalogue))
+    app.include_router(router(house.catalogue, house.registry))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
         everything = (await client.get("/v1/models/")).json()
         assert everything[0] == {

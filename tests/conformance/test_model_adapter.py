@@ -516,3 +516,18 @@ async def test_a_server_of_ones_own_that_died_is_not_waited_for(
 def _words(text: str) -> list[str]:
     piece = {"choices": [{"delta": {"content": text}, "finish_reason": "stop"}]}
     return [f"data: {json.encode_text(piece)}\n\ndata: [DONE]\n\n"]
+
+
+async def test_a_model_that_takes_no_tools_gets_them_in_writing(
+    model: ScriptedModel, transports: Callable[..., Transport]
+) -> None:
+    adapter = Adapters(transports()).get("chat", get_vendor("ollama"), model.base_url, None, "ollama")
+    refusal = fails(400, {"error": {"message": "registry.ollama.ai/library/gemma does not support tools"}})
+    printed = says('<tool_call>\n{"name": "look", "arguments": {"at": "tea"}}\n</tool_call>')
+    model.script(refusal, printed, printed)
+    asked = request(message("user", "Look"), tools=[tool("look", at="string")])
+    for _ in range(2):
+        [(_, name, arguments)] = calls_of(await collect(adapter, asked))
+        assert (name, arguments) == ("look", {"at": "tea"})
+    assert ["tools" in seen.body for seen in model.journal] == [True, False, False]
+    assert "look" in model.last.system

@@ -346,6 +346,7 @@ PROVIDERS = {
 }
 
 MONEY = {
+    "models.probe": "A probe tells which of its tasks a model can do, and which settings suit it.",
     "models.fallback": "A model that is out of reach is stood in for by the next; the step names who answered.",
     "money.budgets": "A budget that is spent stops runs with insufficient_credits, of its agent or organisation alone.",
     "money.cost": "Where a price is known, steps and runs tell what they cost.",
@@ -395,6 +396,7 @@ OWN = {
     "GET /v1/budgets/": "what agents and the organisation may spend, and have spent",
     "PUT /v1/budgets/": "sets a budget",
     "DELETE /v1/budgets/{budget_id}": "lifts a budget",
+    "POST /v1/models/{handle}/probe": "tells in under a minute what a model can do",
     "GET /v1/usage/": "tokens and cost, summed",
     "GET /v1/blocks/{block_id}/revisions": "lists what was written to a block, by whom and why",
     "GET /v1/blocks/{block_id}/revisions/{number}": "shows one write with its difference",

@@ -1,4 +1,4 @@
-"""The command line: `remanence server`, `migrate`, `reindex`, `version`.
+"""The command line: `remanence server`, `migrate`, `reindex`, `probe`, `version`.
 
 Commands import what they need when they run, so that the light ones answer at once.
 """
@@ -61,6 +61,21 @@ def reindex(database: Database = None) -> None:
     from remanence.cli.reindex import reindex as build_anew
 
     typer.echo(f"{build_anew(settings)} texts are indexed.")
+
+
+@main.command()
+def probe(
+    handle: Annotated[str, typer.Argument(help="The model to examine, like ollama/qwen3:8b.")],
+    server: Annotated[str | None, typer.Option(help="Where the server runs; here by default.")] = None,
+) -> None:
+    """Tell what a model can do: call tools, obey, keep JSON whole. Takes under a minute."""
+    settings = _settings()
+
+    from remanence.cli.probe import probe as ask_server
+
+    password = settings.password.get_secret_value() if settings.password else None
+    address = server or f"http://{settings.host}:{settings.port}"
+    raise SystemExit(ask_server(address.rstrip("/"), handle, password))
 
 
 @main.command()

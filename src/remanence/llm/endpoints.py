@@ -1,5 +1,6 @@
 """Routes that list the models and embedding models that can be asked for."""
 
+from functools import partial
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
@@ -9,10 +10,12 @@ from remanence.accounts.auth import ActingUser
 from remanence.edge.responses import JsonBytes
 from remanence.edge.routes import make_routes
 from remanence.llm.catalogue import Catalogue
+from remanence.llm.probe import Probe
+from remanence.llm.registry import AdapterRegistry
 from remanence.llm.schemas import embedding_model_out, model_out
 
 
-def router(catalogue: Catalogue) -> APIRouter:
+def router(catalogue: Catalogue, adapters: AdapterRegistry) -> APIRouter:
     routes = make_routes("models", under="/models")
 
     @routes.get("/", operation_id="list_models")
@@ -37,5 +40,11 @@ def router(catalogue: Catalogue) -> APIRouter:
     async def list_embedding_models(actor: ActingUser) -> Response:
         models = await catalogue.list_embeddings(actor.organization_id)
         return JsonBytes([embedding_model_out(model) for model in models])
+
+    @routes.post("/{handle:path}/probe", operation_id="probe_model")
+    async def probe_model(actor: ActingUser, handle: str) -> Response:
+        config = await catalogue.resolve_llm(handle, actor.organization_id)
+        stream = partial(adapters.stream, organization_id=actor.organization_id)
+        return JsonBytes((await Probe(config, stream).run()).body(handle))
 
     return routes
