@@ -38,8 +38,6 @@ from remanence.llm.providers.service import ProviderService
 from remanence.llm.registry import AdapterRegistry, EmbedderRegistry
 from remanence.llm.transport import Transport
 from remanence.llm.vendors import VENDORS
-from remanence.mcp.links import McpLinks
-from remanence.mcp.transports import open_client
 from remanence.memory import repository as blocks
 from remanence.memory.endpoints import router as block_routes
 from remanence.memory.history import router as revision_routes
@@ -68,7 +66,9 @@ from remanence.tools import repository as tools
 from remanence.tools.archival import ArchivalMemory
 from remanence.tools.endpoints import router as tool_routes
 from remanence.tools.executor import ToolExecutor
+from remanence.tools.mcp.endpoints import callback_router as mcp_callback_routes
 from remanence.tools.mcp.endpoints import router as mcp_routes
+from remanence.tools.mcp.legacy import router as older_mcp_routes
 from remanence.tools.mcp.service import McpService
 from remanence.tools.recall import ConversationSearch
 
@@ -152,7 +152,7 @@ class _House:
             default_model=self._default_model,
             default_embedding=default_embedding,
         )
-        self._mcp = McpService(db, McpLinks(open_client), vault, allows_local=settings.allows_local_mcp)
+        self._mcp = McpService(db, vault, allows_local=settings.allows_local_mcp)
         executor = ToolExecutor(ConversationSearch(search), ArchivalMemory(self._archives), self._mcp)
         self._runs = RunService(
             db,
@@ -217,6 +217,8 @@ class _House:
             model_routes(self._catalogue, self._adapters),
             provider_routes(self._db, self._providers),
             mcp_routes(self._db, self._mcp, self._vault),
+            mcp_callback_routes(self._mcp),
+            older_mcp_routes(self._db, self._mcp, self._vault),
             spending_routes(self._db, self._spending),
         ]
 

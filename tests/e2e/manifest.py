@@ -155,6 +155,8 @@ SENDING = {
     "mcp.broken": "An MCP server that dies, floods or is not there costs its caller an error and nobody else anything.",
     "mcp.crud": "MCP servers are listed, changed and deleted with their tools.",
     "mcp.environment": "The process of an MCP server sees what it was given, and none of our secrets.",
+    "mcp.oauth": "A server that asks for it is signed in to by a person once, and the tokens are kept.",
+    "mcp.older-routes": "The older routes go by the server's name and mean the same.",
     "mcp.per-agent": "Placeholders are filled with the secrets of the agent that calls.",
     "mcp.refresh": "A refresh brings what is new, takes what is gone, and a changed tool asks again.",
     "mcp.transports": "The tools of a server, over stdio, SSE and HTTP, are there at once, and agents call them.",

@@ -1,11 +1,14 @@
 """MCP servers over all three transports: on record, in step, called by agents, and harmless when they break."""
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from tests.support import mcp_stub
+from tests.support.mcp_oauth import guarded_stub
 from tests.support.mcp_stub import http_stub
 from tests.support.script import calls, says
 from tests.support.talks import Talk
@@ -161,3 +164,44 @@ def test_headers_are_filled_with_the_secrets_of_the_agent_that_calls(talk: Talk)
     other = talk.agent(tool_ids=[tool["id"]])
     answer = talk.say(other, "Add them.", calls("strict_add", a=2, b=2), says("I cannot."))
     assert any("STUB_USER" in (each.get("tool_return") or "") for each in answer["messages"])
+
+
+@pytest.mark.promise("mcp.oauth")
+def test_a_server_that_asks_for_it_is_signed_in_to_by_a_person_once(talk: Talk) -> None:
+    with guarded_stub() as url:
+        server = add_server(talk, {"mcp_server_type": "streamable_http", "server_url": url})
+        assert tools_of(talk, server) == {}, "nobody has signed in yet"
+        seen: list[str] = []
+        with talk.http.stream("GET", f"/v1/mcp-servers/connect/{server['id']}", timeout=30) as events:
+            for line in events.iter_lines():
+                if not line.startswith("data: {"):
+                    continue
+                event = json.loads(line[6:])
+                seen.append(event["event"])
+                if event["event"] == "authorization_url":  # what a browser does
+                    assert httpx.get(event["url"], follow_redirects=True).status_code == 200
+        assert seen == [
+            *("connection_attempt", "oauth_required", "authorization_url", "waiting_for_auth", "success"),
+        ]
+        assert run(talk, server, "whisper")["func_return"] == "The cake is in the oven."
+    stale = talk.http.get("/v1/tools/mcp/oauth/callback", params={"state": "made-up", "code": "x"})
+    assert stale.status_code == 404
+
+
+@pytest.mark.promise("mcp.older-routes")
+def test_the_older_routes_go_by_name_and_mean_the_same(talk: Talk, streamable: str) -> None:
+    path = "/v1/tools/mcp/servers"
+    config = {"server_name": "stub", "type": "streamable_http", "server_url": streamable}
+    (added,) = talk.ask("PUT", path, json=config)
+    assert (added["server_name"], added["type"]) == ("stub", "streamable_http")
+    assert list(talk.get(path)) == ["stub"]
+    assert {tool["name"] for tool in talk.ask("POST", f"{path}/test", json=config)} == TOOLS
+    assert {tool["name"] for tool in talk.get(f"{path}/stub/tools")} == TOOLS
+    assert talk.ask("POST", f"{path}/stub/add")["tool_type"] == "external_mcp"
+    done = talk.ask("POST", f"{path}/stub/tools/add/execute", json={"args": {"a": 1, "b": 2}})
+    assert done["func_return"] == "3"
+    assert talk.ask("POST", f"{path}/stub/resync") == {"deleted": [], "updated": [], "added": []}
+    changed = talk.ask("PATCH", f"{path}/stub", json={"server_name": "renamed", "token": "abc"})
+    assert (changed["server_name"], changed["auth_token"]) == ("renamed", "abc")
+    assert talk.http.post(f"{path}/stub/resync").status_code == 404
+    assert talk.ask("DELETE", f"{path}/renamed") == []

@@ -13,10 +13,18 @@ START_TIMEOUT_S = 20
 
 
 @contextmanager
-def serve_in_thread(app: Any) -> Generator[str]:
+def reserve_port() -> Generator[socket.socket]:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        yield listener
+
+
+@contextmanager
+def serve_in_thread(app: Any, listener: socket.socket | None = None) -> Generator[str]:
     """The base address while it is entered."""
-    listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
+    if listener is None:
+        listener = socket.socket()
+        listener.bind(("127.0.0.1", 0))
     config = uvicorn.Config(app, log_config=None, access_log=False, ws="none", timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)

@@ -35,6 +35,8 @@ class McpServer(Frozen):
     auth_header: str | None = None
     auth_token: str | None = None
     custom_headers: dict[str, str] | None = None
+    is_signed_in: bool = False
+    """Somebody signed in to it (OAuth), and the tokens are kept."""
 
     @property
     def headers(self) -> dict[str, str]:

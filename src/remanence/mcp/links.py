@@ -37,8 +37,9 @@ class McpResult:
 
 
 class McpLinks:
-    def __init__(self, open_client: "OpenClient") -> None:
+    def __init__(self, open_client: "OpenClient", *, connect_s: float = _CONNECT_S) -> None:
         self._open_client = open_client
+        self._connect_s = connect_s
         self._links: dict[str, _Link] = {}
 
     async def list_tools(self, server: McpServer) -> list[McpTool]:
@@ -92,7 +93,7 @@ class McpLinks:
             link = self._links[key] = _Link(self._open_client(server))
         name = server.server_name
         try:
-            async with asyncio.timeout(_CONNECT_S):
+            async with asyncio.timeout(self._connect_s):
                 client = await link.client()
             async with asyncio.timeout(timeout_s), link.used():
                 yield client

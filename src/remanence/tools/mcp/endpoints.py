@@ -1,8 +1,10 @@
 """Routes of MCP servers."""
 
+from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import StreamingResponse
 
 from remanence.accounts.auth import ActingUser
 from remanence.core.tool import Tool
@@ -10,6 +12,7 @@ from remanence.db.database import Database
 from remanence.edge.parameters import ToolIdPath, id_path
 from remanence.edge.responses import JsonBytes
 from remanence.edge.routes import make_routes
+from remanence.edge.sse import DONE, frame
 from remanence.errors import BadArgument, McpUnavailable, NotFound
 from remanence.kit.vault import Vault
 from remanence.tools.mcp import repository
@@ -66,6 +69,18 @@ def router(db: Database, service: McpService, vault: Vault) -> APIRouter:
         }
         return JsonBytes(body | ({"refused": changes.refused} if changes.refused else {}))
 
+    @routes.get("/connect/{mcp_server_id}", operation_id="mcp_connect_mcp_server")
+    async def connect_server(request: Request, actor: ActingUser, mcp_server_id: ServerIdPath) -> Response:
+        redirect_uri = f"{str(request.base_url).rstrip('/')}/v1/tools/mcp/oauth/callback"
+        events = await service.connect(actor, mcp_server_id, redirect_uri)
+
+        async def frames() -> AsyncIterator[bytes]:
+            async for event in events:
+                yield frame(event)
+            yield DONE
+
+        return StreamingResponse(frames(), media_type="text/event-stream")
+
     async def list_of_server(actor: ActingUser, mcp_server_id: str) -> list[Tool]:
         server = await db.read(repository.get_server, actor, mcp_server_id, vault)
         return await db.read(repository.list_server_tools, actor, server)
@@ -95,5 +110,26 @@ def router(db: Database, service: McpService, vault: Vault) -> APIRouter:
         except (McpUnavailable, BadArgument) as error:
             return JsonBytes(result_body(error.message, succeeded=False))
         return JsonBytes(result_body(result.text, succeeded=not result.is_error))
+
+    return routes
+
+
+def callback_router(service: McpService) -> APIRouter:
+    """Where browsers come back to. They carry no password, but a state that nobody can guess."""
+    routes = make_routes("tools", under="/tools")
+
+    @routes.get("/mcp/oauth/callback", operation_id="mcp_oauth_callback")
+    async def come_back(
+        state: str,
+        code: str | None = None,
+        iss: str | None = None,
+        error: str | None = None,
+        error_description: str | None = None,
+    ) -> Response:
+        if not service.bring_code(state, code, iss, error_description or error):
+            raise NotFound("Nobody waits for this any more; start signing in again.")
+        return Response(
+            "You are signed in as far as this window goes. You can close it.", media_type="text/plain"
+        )
 
     return routes

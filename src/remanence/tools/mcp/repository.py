@@ -123,6 +123,16 @@ def load_for_call(
     return server, {row.key: vault.decrypt(row.value_enc) for row in rows}
 
 
+def load_oauth(connection: Connection, server_id: str, vault: Vault) -> JsonObject:
+    kept = connection.scalar(select(McpServerRow.oauth_enc).where(McpServerRow.id == server_id))
+    return json.decode(vault.decrypt(kept).encode()) if kept else {}
+
+
+def save_oauth(connection: Connection, server_id: str, kept: JsonObject, vault: Vault) -> None:
+    sealed = vault.encrypt(json.encode_text(kept))
+    connection.execute(update(McpServerRow).where(McpServerRow.id == server_id).values(oauth_enc=sealed))
+
+
 _COLUMNS: Sequence[Any] = (
     McpServerRow.id,
     McpServerRow.organization_id,
@@ -130,6 +140,7 @@ _COLUMNS: Sequence[Any] = (
     McpServerRow.server_type,
     McpServerRow.config,
     McpServerRow.secrets_enc,
+    McpServerRow.oauth_enc.is_not(None).label("is_signed_in"),
 )
 
 
@@ -151,6 +162,7 @@ def _server(row: Any, vault: Vault) -> McpServer:
             "organization_id": row.organization_id,
             "server_name": row.server_name,
             "mcp_server_type": row.server_type,
+            "is_signed_in": row.is_signed_in,
             **row.config,
             **secrets,
         }

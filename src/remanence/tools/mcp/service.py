@@ -1,11 +1,14 @@
 """MCP servers and their tools: kept in step, and called on behalf of agents."""
 
+import asyncio
 import hashlib
 import ipaddress
 import logging
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from anyio import to_thread
@@ -21,13 +24,20 @@ from remanence.kit.ids import AgentId, new_mcp_server_id, new_tool_id
 from remanence.kit.json import JsonObject
 from remanence.kit.vault import Vault
 from remanence.mcp.links import McpLinks, McpResult
+from remanence.mcp.signing_in import SIGN_IN_S, SignIns, make_auth
+from remanence.mcp.transports import open_client
 from remanence.tools import repository as tools
 from remanence.tools.mcp import repository
 from remanence.tools.mcp.schemas import Config, McpServerCreate, McpServerUpdate, StdioConfig, to_server
 
+if TYPE_CHECKING:
+    from mcp import Client
+
 log = logging.getLogger(__name__)
 
 _CALL_S = 180
+_NO_REDIRECT = "http://127.0.0.1/"
+"""Where nobody is sent: there is nobody to sign in."""
 
 
 @dataclass(slots=True)
@@ -41,9 +51,10 @@ class Changes:
 
 
 class McpService:
-    def __init__(self, db: Database, links: McpLinks, vault: Vault, *, allows_local: bool) -> None:
+    def __init__(self, db: Database, vault: Vault, *, allows_local: bool) -> None:
         self._db = db
-        self._links = links
+        self._links = McpLinks(self._open)
+        self._sign_ins = SignIns()
         self._vault = vault
         self._allows_local = allows_local
         """Whether users may start processes here and reach addresses that only this machine sees."""
@@ -95,6 +106,45 @@ class McpService:
         server, values = await self._load(actor, server_id, agent_id)
         name: str = tool.metadata["mcp"].get("tool_name", tool.name)
         return await self._links.call(await self._ready(server, values), name, args, timeout_s=_CALL_S)
+
+    async def connect(self, actor: Actor, server_id: str, redirect_uri: str) -> AsyncIterator[JsonObject]:
+        """Signs in to a server if it asks for that, and reads its tools; what happens, as it happens.
+
+        Raises NotFound.
+        """
+        server, _ = await self._load(actor, server_id, None)
+        return self._connect(actor, server, redirect_uri)
+
+    async def _connect(self, actor: Actor, server: McpServer, redirect_uri: str) -> AsyncIterator[JsonObject]:
+        yield {"event": "connection_attempt", "server_name": server.server_name}
+        addresses: asyncio.Queue[str | None] = asyncio.Queue()
+        store = _Tokens(self._db, server, self._vault)
+        auth = make_auth(server, store, redirect_uri, addresses.put, self._sign_ins)
+        links = McpLinks(lambda ready: open_client(ready, auth), connect_s=SIGN_IN_S)
+        listing = asyncio.create_task(links.list_tools(await self._ready(server, {})))
+        listing.add_done_callback(lambda _: addresses.put_nowait(None))
+        try:
+            while (url := await addresses.get()) is not None:
+                yield {"event": "oauth_required", "message": "The server asks you to sign in."}
+                yield {"event": "authorization_url", "url": url, "server_name": server.server_name}
+                yield {"event": "waiting_for_auth"}
+            changes = await self._db.write(sync_tools, actor, server, await listing)
+            yield {"event": "success", "added": changes.added, "updated": changes.updated}
+        except McpUnavailable as error:
+            yield {"event": "error", "message": error.message}
+        finally:
+            listing.cancel()
+            await links.close()
+            self._links.drop(server)
+
+    def bring_code(self, state: str, code: str | None, issuer: str | None, error: str | None) -> bool:
+        """Somebody comes back from signing in. False if nobody waits for them."""
+        return self._sign_ins.bring(state, code, issuer=issuer, error=error)
+
+    def _open(self, server: McpServer) -> "AbstractAsyncContextManager[Client]":
+        if not server.is_signed_in:
+            return open_client(server)
+        return open_client(server, make_auth(server, _Tokens(self._db, server, self._vault), _NO_REDIRECT))
 
     async def offered(self, actor: Actor, config: Config) -> Sequence[McpTool]:
         """What a server that is not on record offers. Raises McpUnavailable."""
@@ -155,6 +205,21 @@ class McpService:
                 f"{host} is an address that only this server's own network sees. Set REMANENCE_MCP_LOCAL=on to "
                 "allow such addresses."
             )
+
+
+class _Tokens:
+    """The tokens of one server, kept with it."""
+
+    def __init__(self, db: Database, server: McpServer, vault: Vault) -> None:
+        self._db = db
+        self._server = server
+        self._vault = vault
+
+    async def load(self) -> JsonObject:
+        return await self._db.read(repository.load_oauth, self._server.id, self._vault)
+
+    async def save(self, kept: JsonObject) -> None:
+        await self._db.write(repository.save_oauth, self._server.id, kept, self._vault)
 
 
 def sync_tools(
