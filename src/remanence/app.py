@@ -24,7 +24,9 @@ from remanence.edge.errors import install_error_handlers
 from remanence.edge.requests import RequestDoor
 from remanence.edge.responses import JsonBytes
 from remanence.edge.routes import make_routes
+from remanence.groups.endpoints import router as group_routes
 from remanence.groups.messaging import AgentMessenger
+from remanence.groups.service import Helpers
 from remanence.kit.ids import OrgId
 from remanence.kit.vault import Vault
 from remanence.llm.adapters import Adapters
@@ -154,6 +156,10 @@ class _House:
         )
         self._mcp = McpService(db, vault, allows_local=settings.allows_local_mcp)
         executor = ToolExecutor(ConversationSearch(search), ArchivalMemory(self._archives), self._mcp)
+        self._helpers = Helpers(self._agents)
+        self._agents.household = self._helpers
+        checkpoint.followers = self._helpers
+        checkpoint.take_up = self._supervisor.take_up
         self._runs = RunService(
             db,
             states,
@@ -213,6 +219,7 @@ class _House:
             revision_routes(self._db),
             provenance_routes(self._db),
             archive_routes(self._db, self._archives),
+            group_routes(self._db, self._helpers),
             tool_routes(self._db),
             model_routes(self._catalogue, self._adapters),
             provider_routes(self._db, self._providers),

@@ -30,6 +30,7 @@ AGENTS_CREATE = {
     "agents.create.secrets": "Secrets are shown in clear, under their new and their older key.",
     "agents.create.secrets-at-rest": "Secrets are encrypted in the database, and the cipher is never shown.",
     "agents.create.settings": "model_settings and llm_config are two views of one truth.",
+    "agents.create.sleeptime-helper": "enable_sleeptime makes a helper that shares the blocks, and its group.",
     "agents.create.sleeptime": "With enable_sleeptime an agent gets the tools of a helped one.",
     "agents.create.tags": "Tags keep their order, each once; a tag that cannot be indexed is a 422.",
     "agents.create.texts": "system, description, metadata, project and template ids are kept as given.",
@@ -333,6 +334,18 @@ REVISIONS = {
     "revisions.undo-run": "What a run wrote is taken back at once, and later writes stay.",
 }
 
+SLEEPTIME = {
+    "groups.modify": "A group's description, members and frequency change; what cannot is a 4xx.",
+    "groups.retrieve": "Groups are listed, counted and read; an agent shows the one it manages.",
+    "sleeptime.blocks": "A helper gets the blocks that came later, and sees all as they are.",
+    "sleeptime.conversations": "What is said in a conversation with memory of its own is not told to the helper.",
+    "sleeptime.crash": "A visit that was due when the process died is made by the next one.",
+    "sleeptime.frequency": "The helper comes every so many turns, with what was said since its last visit.",
+    "sleeptime.no-delay": "No reply waits for a helper.",
+    "sleeptime.off": "Switching off, deleting the agent, the helper or the group cleans up.",
+    "sleeptime.visit": "After a turn the helper reads it in a background run and edits the shared blocks.",
+}
+
 CLIENTS = {
     "clients.guide": "The calls of the guide work as they are printed, with curl and in Python.",
     "clients.notes": "An agent with its configurations in full corrects a name in its memory.",
@@ -375,13 +388,13 @@ PROMISES = (
     | APPROVALS
     | LASTING
     | REVISIONS
+    | SLEEPTIME
     | CLIENTS
     | PROVIDERS
     | MONEY
 )
 
 GAPS = {
-    "agents.create.sleeptime-helper": "enable_sleeptime makes a helper and its group; it sets the flag alone so far.",
     "agents.create.voice-tools": "The voice kinds begin with tools of their own; they are not among the built-ins yet.",
     "agents.state.identities": "identities and identity_ids are stored and filtered by, but shown empty.",
     "agents.state.sources": "sources are stored, but shown empty.",

@@ -35,7 +35,7 @@ from remanence.kit.ids import (
     new_step_id,
 )
 from remanence.kit.json import JsonObject
-from remanence.runs.plan import LoopDoors, RunPlan, StepRecord
+from remanence.runs.plan import LoopDoors, RunPlan, Saved, StepRecord
 from remanence.tools.executor import ToolContext, ToolResult
 
 _MOMENT = datetime(2026, 1, 2, tzinfo=UTC)
@@ -128,9 +128,9 @@ class World:
     async def _journal(self, _: RunPlan, journal: Journal) -> None:
         self.journal.append(read_journal(write_journal(journal)))
 
-    async def _checkpoint(self, _: RunPlan, state: AgentState, record: StepRecord) -> AgentState:
+    async def _checkpoint(self, _: RunPlan, state: AgentState, record: StepRecord) -> Saved:
         self.saved.append(record)
-        return state.with_messages(*record.inputs, *record.messages)
+        return Saved(state.with_messages(*record.inputs, *record.messages))
 
     async def _fail(
         self, _: RunPlan, __: Step, reason: StopReason, error: AppError, ___: Tape | None

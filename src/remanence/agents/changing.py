@@ -1,12 +1,18 @@
-"""What a request says about an agent's settings, as the fields that change. Pure."""
+"""What a request says about an agent: as a new one, or as the fields that change. No input or output."""
 
 from typing import Any
 
 from remanence.agents.model_settings import apply_model_settings
 from remanence.agents.schemas import AgentCreate, AgentUpdate, CompactionInput
+from remanence.core.actor import Actor
 from remanence.core.agent import Agent, CompactionSettings
 from remanence.core.llm import EmbeddingConfig, LLMConfig
-from remanence.core.profile import compaction_prompt
+from remanence.core.naming import new_agent_name
+from remanence.core.profile import Profile, compaction_prompt, default_system, file_limits
+from remanence.kit.clock import utc_now
+from remanence.kit.ids import new_agent_id
+
+HIDING_TAG = "role:subagent"
 
 LIGHT_MODELS = {
     "openai": "openai/gpt-5-mini",
@@ -34,6 +40,42 @@ _PLAIN_FIELDS = (
     "last_run_duration_ms",
     "last_stop_reason",
 )
+
+
+def new_agent(
+    actor: Actor, body: AgentCreate, profile: Profile, config: LLMConfig, embedding: EmbeddingConfig | None
+) -> Agent:
+    """All of it but what needs the database: its tool rules."""
+    limits = file_limits(config.context_window)
+    now = utc_now()
+    return Agent(
+        id=new_agent_id(),
+        organization_id=actor.organization_id,
+        name=body.name if body.name is not None else new_agent_name(),
+        agent_type=body.agent_type,
+        system=body.system if body.system is not None else default_system(profile),
+        description=body.description,
+        metadata=body.metadata,
+        llm_config=config,
+        embedding_config=embedding,
+        compaction_settings=new_compaction(body.compaction_settings, config),
+        response_format=body.response_format,
+        message_buffer_autoclear=body.message_buffer_autoclear or profile.forces_autoclear,
+        enable_sleeptime=body.enable_sleeptime,
+        timezone=body.timezone or "UTC",
+        max_files_open=_or(body.max_files_open, limits.max_files_open),
+        per_file_view_window_char_limit=_or(
+            body.per_file_view_window_char_limit, limits.per_file_view_window_char_limit
+        ),
+        hidden=True if HIDING_TAG in (body.tags or ()) else body.hidden,
+        project_id=body.project_id,
+        template_id=body.template_id,
+        base_template_id=body.base_template_id,
+        created_at=now,
+        updated_at=now,
+        created_by_id=actor.user_id,
+        last_updated_by_id=actor.user_id,
+    )
 
 
 def changes_to(
@@ -100,3 +142,7 @@ def _merged(
     if given.mode != base.mode and "mode" in changes and not given.prompt:
         changes["prompt"] = compaction_prompt(given.mode)
     return base.model_copy(update=changes)
+
+
+def _or(given: int | None, default: int) -> int:
+    return default if given is None else given

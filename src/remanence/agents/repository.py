@@ -19,6 +19,7 @@ from sqlalchemy import (
     update,
 )
 
+from remanence.agents.groups.repository import managed_groups
 from remanence.agents.queries import AgentQuery, Include
 from remanence.core.actor import Actor
 from remanence.core.agent import Agent, Relations, Secret
@@ -236,12 +237,15 @@ def load_relations(
     found_tools = tools.list_tools_of_agents(connection, actor, ids) if "agent.tools" in include else {}
     found_tags = _tags_of(connection, ids) if "agent.tags" in include else {}
     found_secrets = _secrets_of(connection, ids, vault) if "agent.secrets" in include else {}
+    helped = [agent.id for agent in agents if agent.enable_sleeptime]
+    found_groups = managed_groups(connection, actor, helped) if "agent.managed_group" in include else {}
     return {
         id: Relations(
             blocks=tuple(found_blocks.get(id, ())),
             tools=tuple(found_tools.get(id, ())),
             tags=tuple(found_tags.get(id, ())),
             secrets=tuple(found_secrets.get(id, ())),
+            managed_group=found_groups.get(id),
         )
         for id in ids
     }

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints
 
+from remanence.agents.groups.schemas import group_body
 from remanence.agents.model_settings import model_settings_of
 from remanence.core.agent import Agent, AgentType, CompactionMode, Relations, StopReason
 from remanence.core.llm import EmbeddingConfig, LLMConfig, ResponseFormat
@@ -141,6 +142,7 @@ def agent_body(
         for secret in relations.secrets
     ]
     pending = relations.pending_approval
+    group = group_body(relations.managed_group) if relations.managed_group else None
     compaction = agent.compaction_settings
     return {
         "created_by_id": agent.created_by_id,
@@ -187,8 +189,8 @@ def agent_body(
         "pending_approval": typed_messages(pending, View())[-1] if pending else None,
         "message_buffer_autoclear": agent.message_buffer_autoclear,
         "enable_sleeptime": agent.enable_sleeptime,
-        "multi_agent_group": None,
-        "managed_group": None,
+        "multi_agent_group": group,
+        "managed_group": group,
         "last_run_completion": agent.last_run_completion,
         "last_run_duration_ms": agent.last_run_duration_ms,
         "last_stop_reason": agent.last_stop_reason,

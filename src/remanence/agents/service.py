@@ -1,13 +1,13 @@
 """Rules of an agent's life: what it is made of at birth, and what changes mean."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from sqlalchemy import Connection
 
 from remanence.agents import repository
 from remanence.agents.beginnings import first_messages, system_message
-from remanence.agents.changing import adjusted, changes_to, new_compaction
+from remanence.agents.changing import adjusted, changes_to, new_agent
 from remanence.agents.compiling import compile_for, compile_text, recompile
 from remanence.agents.queries import EVERYTHING, AgentQuery, Include
 from remanence.agents.schemas import AgentCreate, AgentUpdate
@@ -17,16 +17,14 @@ from remanence.core.agent import Agent, AgentState, Relations
 from remanence.core.block import Block
 from remanence.core.llm import EmbeddingConfig, LLMConfig
 from remanence.core.message import Message
-from remanence.core.naming import check_agent_name, new_agent_name
+from remanence.core.naming import check_agent_name
 from remanence.core.page import Page
 from remanence.core.profile import (
     DEFAULT_BLOCK_DESCRIPTIONS,
     MULTI_AGENT_TOOLS,
     Profile,
     base_rules_for,
-    default_system,
     default_tools,
-    file_limits,
     profile_of,
     wants_base_rules,
 )
@@ -35,7 +33,7 @@ from remanence.core.tool import RequiresApproval, Tool, ToolRule
 from remanence.db.database import Database
 from remanence.errors import BadArgument, Invalid, NotFound
 from remanence.kit.clock import find_zone, utc_now
-from remanence.kit.ids import AgentId, MessageId, new_agent_id
+from remanence.kit.ids import AgentId, MessageId
 from remanence.kit.json import JsonObject
 from remanence.kit.vault import Vault
 from remanence.llm.catalogue import Catalogue
@@ -47,9 +45,16 @@ from remanence.search.messages import message_documents
 from remanence.search.ports import SearchIndex
 from remanence.tools import repository as tools
 
-HIDING_TAG = "role:subagent"
 Loaded = tuple[Agent, Relations, Sequence[MessageId]]
 """An agent, what of its relations was asked for, and the ids of the messages in its window."""
+
+
+class Household(Protocol):
+    """Sees to what goes with an agent, in the transaction that makes, changes or deletes it."""
+
+    def on_change(self, connection: Connection, actor: Actor, agent: Agent) -> None: ...
+
+    def on_delete(self, connection: Connection, actor: Actor, agent_id: str) -> None: ...
 
 
 class AgentService:
@@ -69,6 +74,8 @@ class AgentService:
         self._index = index
         self._default_model = default_model
         self._default_embedding = default_embedding
+        self.household: Household | None = None
+        """Set by whoever knows which agents belong together."""
 
     async def create(self, actor: Actor, body: AgentCreate) -> Loaded:
         """Raises Invalid, BadArgument, NotFound, AlreadyExists; then nothing was made."""
@@ -77,46 +84,24 @@ class AgentService:
             raise Invalid(
                 f"{profile.agent_type} works with a background helper: set enable_sleeptime to true."
             )
-        name = body.name if body.name is not None else new_agent_name()
-        check_agent_name(name)
+        if body.name is not None:
+            check_agent_name(body.name)
         check_timezone(body.timezone)
         config = await self._llm_config(actor, body, profile)
         embedding = await self._embedding_config(actor, body)
-        limits = file_limits(config.context_window)
-        now = utc_now()
-        agent = Agent(
-            id=new_agent_id(),
-            organization_id=actor.organization_id,
-            name=name,
-            agent_type=body.agent_type,
-            system=body.system if body.system is not None else default_system(profile),
-            description=body.description,
-            metadata=body.metadata,
-            llm_config=config,
-            embedding_config=embedding,
-            compaction_settings=new_compaction(body.compaction_settings, config),
-            response_format=body.response_format,
-            message_buffer_autoclear=body.message_buffer_autoclear or profile.forces_autoclear,
-            enable_sleeptime=body.enable_sleeptime,
-            timezone=body.timezone or "UTC",
-            max_files_open=_or(body.max_files_open, limits.max_files_open),
-            per_file_view_window_char_limit=_or(
-                body.per_file_view_window_char_limit, limits.per_file_view_window_char_limit
-            ),
-            hidden=True if HIDING_TAG in (body.tags or ()) else body.hidden,
-            project_id=body.project_id,
-            template_id=body.template_id,
-            base_template_id=body.base_template_id,
-            created_at=now,
-            updated_at=now,
-            created_by_id=actor.user_id,
-            last_updated_by_id=actor.user_id,
-        )
-        return await self._db.write(self._insert, actor, agent, body, profile)
+        return await self._db.write(self.insert, actor, body, config, embedding)
 
-    def _insert(
-        self, connection: Connection, actor: Actor, agent: Agent, body: AgentCreate, profile: Profile
+    def insert(
+        self,
+        connection: Connection,
+        actor: Actor,
+        body: AgentCreate,
+        config: LLMConfig,
+        embedding: EmbeddingConfig | None,
     ) -> Loaded:
+        """Makes an agent within a transaction, from a body that was checked."""
+        profile = profile_of(body.agent_type)
+        agent = new_agent(actor, body, profile, config, embedding)
         chosen = _choose_tools(connection, actor, body, profile)
         agent = agent.model_copy(update={"tool_rules": _rules(body, profile, chosen, agent.llm_config)})
         repository.insert_agent(connection, agent)
@@ -142,8 +127,10 @@ class AgentService:
             body.initial_message_sequence,
         )
         self._store(connection, agent, first)
+        if self.household is not None:
+            self.household.on_change(connection, actor, agent)
         held.sort(key=lambda block: (block.created_at or agent.created_at, block.id))
-        include: frozenset[Include] = frozenset({"agent.tags", "agent.secrets"})
+        include: frozenset[Include] = frozenset({"agent.tags", "agent.secrets", "agent.managed_group"})
         relations = repository.load_relations(connection, actor, [agent], include, self._vault)[agent.id]
         relations = relations.model_copy(update={"blocks": tuple(held), "tools": tuple(chosen)})
         return agent, relations, [message.id for message in first]
@@ -214,6 +201,8 @@ class AgentService:
         told = (body.system, body.block_ids, body.tool_rules, body.timezone, body.message_ids)
         if any(value is not None for value in told):
             recompile(connection, actor, agent_id)
+        if self.household is not None and body.enable_sleeptime is not None:
+            self.household.on_change(connection, actor, repository.get_agent(connection, actor, agent_id))
         return True
 
     async def recompile(self, actor: Actor, agent_id: str, *, is_dry_run: bool, keeps_time: bool) -> str:
@@ -242,7 +231,13 @@ class AgentService:
 
     async def delete(self, actor: Actor, agent_id: str) -> None:
         """Out of sight from now on; its rows stay, so that it can be brought back. Raises NotFound."""
-        await self._db.write(repository.soft_delete_agent, actor, agent_id)
+
+        def write(connection: Connection) -> None:
+            repository.soft_delete_agent(connection, actor, agent_id)
+            if self.household is not None:
+                self.household.on_delete(connection, actor, agent_id)
+
+        await self._db.write(write)
 
     async def attach_tool(self, actor: Actor, agent_id: str, tool_id: str) -> None:
         """A tool that asks for approval by default brings its rule along. Raises NotFound."""
@@ -439,7 +434,3 @@ def _described(block: Block) -> Block:
     if block.description is None and block.label in DEFAULT_BLOCK_DESCRIPTIONS:
         return block.model_copy(update={"description": DEFAULT_BLOCK_DESCRIPTIONS[block.label]})
     return block
-
-
-def _or(given: int | None, default: int) -> int:
-    return default if given is None else given

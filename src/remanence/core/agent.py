@@ -6,6 +6,7 @@ from typing import Literal
 
 from remanence.core.block import Block
 from remanence.core.frozen import Frozen
+from remanence.core.group import Group
 from remanence.core.llm import EmbeddingConfig, InContext, LLMConfig, ResponseFormat
 from remanence.core.message import Message
 from remanence.core.tool import Tool, ToolRule
@@ -106,6 +107,7 @@ class Relations(Frozen):
     tools: tuple[Tool, ...] = ()
     tags: tuple[str, ...] = ()
     secrets: tuple[Secret, ...] = ()
+    managed_group: Group | None = None
     pending_approval: Message | None = None
 
 

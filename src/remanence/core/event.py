@@ -8,7 +8,7 @@ from remanence.core.agent import StopReason
 from remanence.core.llm import Delta, TokenData, Usage
 from remanence.core.message import Message
 from remanence.errors import AppError
-from remanence.kit.ids import MessageId, StepId
+from remanence.kit.ids import MessageId, RunId, StepId
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,8 @@ class RunUsage:
     cost_nanos: int = 0
     context_tokens: int | None = None
     """What the last call took of the window; only where the loop keeps watch over it."""
+    run_ids: tuple[RunId, ...] | None = None
+    """Runs of other agents that this one has brought about."""
 
     def plus(self, usage: Usage, *, tracks_context: bool) -> "RunUsage":
         return replace(

@@ -21,6 +21,11 @@ def status_after(stop_reason: StopReason) -> RunStatus:
     return "cancelled" if stop_reason == "cancelled" else "failed"
 
 
+def is_turn_over(stop_reason: StopReason) -> bool:
+    """Whether the agent has come to the end of what it had to do, and waits for nobody."""
+    return stop_reason in _COMPLETED and stop_reason != "requires_approval"
+
+
 class Run(Frozen):
     id: RunId
     organization_id: OrgId

@@ -76,7 +76,7 @@ def usage_body(usage: RunUsage) -> Body:
         "prompt_tokens": usage.prompt_tokens,
         "total_tokens": usage.total_tokens,
         "step_count": usage.step_count,
-        "run_ids": None,
+        "run_ids": list(usage.run_ids) if usage.run_ids else None,
         "cached_input_tokens": usage.cached_input_tokens,
         "cache_write_tokens": usage.cache_write_tokens,
         "reasoning_tokens": usage.reasoning_tokens,

@@ -11,12 +11,13 @@ from remanence.core.agent import AgentType
 from remanence.core.message import Message
 from remanence.core.page import Page
 from remanence.db.paging import fetch_page
-from remanence.db.tables import AgentRow, ContextMessageRow, MessageRow, SharedMessageRow, StepRow
+from remanence.db.tables import AgentRow, BlockRow, ContextMessageRow, MessageRow, SharedMessageRow, StepRow
 from remanence.errors import NotFound
 from remanence.kit.ids import AgentId, MessageId, OrgId, RunId, StepId
 
 _COLUMNS = [column for column in MessageRow.__table__.columns if column.name != "organization_id"]
 _NAMES = [column.name for column in _COLUMNS]
+_MOST_SINCE = 1000
 
 _LAST_BEFORE_RUN = (  # every message asks this, so it is built once
     select(MessageRow.created_at)
@@ -129,6 +130,28 @@ def list_run_messages(connection: Connection, run_id: RunId) -> list[Message]:
         select(*_COLUMNS).where(MessageRow.run_id == run_id).order_by(MessageRow.created_at, MessageRow.id)
     )
     return [message_from(row) for row in rows]
+
+
+def list_since(
+    connection: Connection, agent_id: AgentId, after: MessageId | None, until: datetime
+) -> list[Message]:
+    """What was said and done after a message and up to a moment, oldest first, at most the newest thousand.
+
+    Not what was said in conversations that have memory of their own: it is to stay there.
+    """
+    alone = select(BlockRow.id).where(BlockRow.conversation_id == MessageRow.conversation_id).exists()
+    conditions = [
+        MessageRow.agent_id == agent_id,
+        MessageRow.role != "system",
+        MessageRow.created_at <= until,
+        MessageRow.is_err.is_not(True),
+        ~alone,
+    ]
+    if after is not None:
+        moment = select(MessageRow.created_at).where(MessageRow.id == after).scalar_subquery()
+        conditions.append(MessageRow.created_at > moment)
+    newest = select(*_COLUMNS).where(*conditions).order_by(MessageRow.created_at.desc(), MessageRow.id.desc())
+    return [message_from(row) for row in connection.execute(newest.limit(_MOST_SINCE))][::-1]
 
 
 def set_text(connection: Connection, message_id: MessageId, text: str) -> None:

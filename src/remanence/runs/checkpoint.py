@@ -1,7 +1,7 @@
 """Saves a step: all of it in one transaction, provided the lease is still ours."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sqlalchemy import Connection
@@ -16,14 +16,16 @@ from remanence.core.llm import Tape
 from remanence.core.message import pending_request
 from remanence.core.passage import PassageAdded
 from remanence.core.revision import Author
-from remanence.core.run import Step
+from remanence.core.run import Step, is_turn_over
 from remanence.db.database import Database
 from remanence.errors import AppError, LeaseLost
 from remanence.kit.worker import this_worker
 from remanence.memory import repository as blocks
 from remanence.messages import repository as messages
 from remanence.runs import repository
-from remanence.runs.plan import RunCancelled, RunPlan, StaleMemory, StepRecord
+from remanence.runs.following import Followers, record_follow_up
+from remanence.runs.plan import RunCancelled, RunPlan, Saved, StaleMemory, StepRecord
+from remanence.runs.repository import HeldRun
 from remanence.runs.traces import TraceMode
 from remanence.search.messages import message_documents
 from remanence.search.ports import SearchIndex
@@ -38,15 +40,24 @@ class Checkpoint:
         self._db = db
         self._states = states
         self._index = index
+        self.followers: Followers | None = None
+        """Set by whoever knows what the turns of agents bring about."""
+        self.take_up: Callable[[HeldRun], None] | None = None
+        """Set by the one who begins it."""
 
-    async def save(self, run: RunPlan, state: AgentState, record: StepRecord, *, fence: int) -> AgentState:
+    async def save(self, run: RunPlan, state: AgentState, record: StepRecord, *, fence: int) -> Saved:
         """The state after the step. Raises LeaseLost and RunCancelled, and then nothing was saved."""
         added = (*record.inputs, *record.messages)
         asked = pending_request([each.message for each in state.window[-1:]])
         whole = (asked, *added) if asked is not None else added
         assert is_well_formed(whole), "a step must leave each tool call with its return"
         began_ns = time.perf_counter_ns()
-        window_version, agent_version = await self._db.write(self._write, run, state, record, fence, began_ns)
+        window_version, agent_version, followed_by = await self._db.write(
+            self._write, run, state, record, fence, began_ns
+        )
+        for found in followed_by:
+            if self.take_up is not None:
+                self.take_up(found)
         after = state.with_messages(*added)
         for edit in record.edits:
             after = replace(after, blocks=apply_edit(after.blocks, edit))
@@ -57,10 +68,10 @@ class Checkpoint:
             self._states.forget(state.lane)
             if record.stop_reason is None:
                 versions = Versions(after.agent_version, after.window_version)
-                return await self._states.load(run.actor, state.agent.id, state.conversation_id, versions)
-            return after
-        self._states.keep(after)
-        return after
+                after = await self._states.load(run.actor, state.agent.id, state.conversation_id, versions)
+        else:
+            self._states.keep(after)
+        return Saved(after, tuple(found.id for found in followed_by))
 
     def _write(
         self,
@@ -70,7 +81,7 @@ class Checkpoint:
         record: StepRecord,
         fence: int,
         began_ns: int,
-    ) -> tuple[int, int | None]:
+    ) -> tuple[int, int | None, list[HeldRun]]:
         is_last = record.stop_reason is not None
         changes = block_edits(record.edits)
         if (
@@ -96,6 +107,7 @@ class Checkpoint:
         messages.append_context(connection, state.lane, position, [message.id for message in added])
         self._index.index(connection, message_documents(added, organization_id))
         agent_version: int | None = None
+        followed_by: list[HeldRun] = []
         if record.edits:
             self._save_edits(connection, run, state, record)
         if record.step is not None:
@@ -118,9 +130,10 @@ class Checkpoint:
                 duration_ns=record.duration_ns,
                 tools_used=record.tools_used,
             )
+            followed_by = self._follow(connection, run, state, record)
         else:
             agent_version = repository.agent_version(connection, state.agent.id)
-        return version, agent_version
+        return version, agent_version, followed_by
 
     async def journal(self, run: RunPlan, journal: Journal, *, fence: int) -> None:
         """Raises LeaseLost: then somebody else has the run, and may be doing the same."""
@@ -131,6 +144,15 @@ class Checkpoint:
             repository.put_journal(connection, run.run.id, journal)
 
         await self._db.write(write)
+
+    def _follow(
+        self, connection: Connection, run: RunPlan, state: AgentState, record: StepRecord
+    ) -> list[HeldRun]:
+        """Puts on record what the end of a turn brings about."""
+        if self.followers is None or record.stop_reason is None or not is_turn_over(record.stop_reason):
+            return []
+        found = self.followers.after_turn(connection, run, state, record.messages[-1].created_at)
+        return [record_follow_up(connection, run.actor, each) for each in found]
 
     def _save_edits(
         self, connection: Connection, run: RunPlan, state: AgentState, record: StepRecord

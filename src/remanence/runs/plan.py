@@ -81,6 +81,15 @@ class StepRecord:
     """What the journal says of this run is now in the history."""
 
 
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a step has led to."""
+
+    state: AgentState
+    followed_by: tuple[RunId, ...] = ()
+    """Runs of other agents that the end of the turn has brought about."""
+
+
 class AlreadyStarted(Exception):
     """The same message ids were sent before: this is the run that they started."""
 
@@ -113,6 +122,6 @@ class LoopDoors:
     stream: Callable[[ModelRequest], AsyncGenerator[Sequence[Delta]]]
     execute: Callable[[Tool, JsonObject, ToolContext], Awaitable[ToolResult]]
     journal: Callable[[RunPlan, Journal], Awaitable[None]]
-    checkpoint: Callable[[RunPlan, AgentState, StepRecord], Coroutine[Any, Any, AgentState]]
+    checkpoint: Callable[[RunPlan, AgentState, StepRecord], Coroutine[Any, Any, Saved]]
     fail: Callable[[RunPlan, Step, StopReason, AppError, Tape | None], Awaitable[None]]
     close: Callable[[RunPlan, StopReason, str | None, int], Coroutine[Any, Any, None]]

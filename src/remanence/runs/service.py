@@ -39,7 +39,7 @@ from remanence.runs import repository
 from remanence.runs.attempt import LeaseAttempt
 from remanence.runs.checkpoint import Checkpoint
 from remanence.runs.loop import run_agent
-from remanence.runs.plan import LoopDoors, RunPlan, StepRecord
+from remanence.runs.plan import LoopDoors, RunPlan, Saved, StepRecord
 from remanence.runs.replay import total_usage
 from remanence.runs.spending.service import Spending
 from remanence.runs.supervisor import Channel, Supervisor
@@ -323,7 +323,7 @@ class RunService:
                 plan.actor, plan.run.agent_id, plan.run.conversation_id, attempt.versions
             )
 
-        async def checkpoint(plan: RunPlan, state: AgentState, record: StepRecord) -> AgentState:
+        async def checkpoint(plan: RunPlan, state: AgentState, record: StepRecord) -> Saved:
             return await self._checkpoint.save(plan, state, record, fence=attempt.fence)
 
         async def journal(plan: RunPlan, entry: Journal) -> None:

@@ -243,9 +243,15 @@ class Supervisor:
             if is_gone and found.id not in self._runs and found.id not in self.telling:
                 await self._take_over(found)
 
+    def take_up(self, found: repository.HeldRun) -> None:
+        """Begins a run that this process has put on record beside another one."""
+        task = asyncio.create_task(self._take_over(found))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     async def _take_over(self, found: repository.HeldRun) -> None:
         if found.is_carried_on and self.revive is not None:
-            log.info("carrying on run %s, whose process is gone", found.id)
+            log.info("carrying on run %s", found.id)
             try:
                 await self.revive(found)
                 return

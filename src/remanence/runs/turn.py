@@ -338,7 +338,10 @@ class Turn:
         if step is not None and step.reply is not None and _wants_tokens(step.request.config):
             self.turns.append(TurnTokens(messages[0].text, step.reply.tokens))
             self.turns += [TurnTokens(each.result.text, tool_name=each.call.name) for each in acted.outcomes]
-        self.state, was_cancelled = await unbroken(self._doors.checkpoint(self._run, self.state, record))
+        saved, was_cancelled = await unbroken(self._doors.checkpoint(self._run, self.state, record))
+        self.state = saved.state
+        if saved.followed_by:
+            self.usage = replace(self.usage, run_ids=saved.followed_by)
         self._forgets = False
         self._unsaved = later
         self._tools_used = used

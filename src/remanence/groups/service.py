@@ -1,0 +1,227 @@
+"""Helpers that tend an agent's memory between its turns: made and ended with it, visiting every few turns."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from remanence.agents import repository as agents
+from remanence.agents.compiling import recompile
+from remanence.agents.groups import repository
+from remanence.agents.schemas import AgentCreate
+from remanence.agents.service import AgentService
+from remanence.core.actor import Actor
+from remanence.core.agent import Agent, AgentState
+from remanence.core.group import Group
+from remanence.core.helper import DEFAULT_FREQUENCY, HelperKind, helper_of, next_turn
+from remanence.core.message import Message
+from remanence.core.prompts import read_text
+from remanence.core.transcript import render_transcript
+from remanence.errors import BadArgument, NotFound
+from remanence.groups.schemas import GroupUpdate
+from remanence.kit.ids import AgentId, new_id
+from remanence.memory import repository as blocks
+from remanence.memory.schemas import BlockCreate
+from remanence.messages import repository as messages
+from remanence.runs import repository as runs
+from remanence.runs.following import FollowUp
+from remanence.runs.plan import RunPlan
+
+_CHARS_PER_TOKEN = 2
+"""Of a helper's window, for a transcript: about half of it, in most languages."""
+
+
+class Helpers:
+    """Knows which agents have helpers. Part of the life of agents, and a follower of their turns."""
+
+    def __init__(self, service: AgentService) -> None:
+        self._agents = service
+
+    # The life of an agent
+
+    def on_change(self, connection: Connection, actor: Actor, agent: Agent) -> None:
+        """An agent was made or changed: it has a helper if it wants one, and none if it does not."""
+        kind = helper_of(agent.agent_type)
+        if kind is None:
+            return
+        group = repository.managed_groups(connection, actor, [agent.id]).get(agent.id)
+        if agent.enable_sleeptime and group is None:
+            self._make(connection, actor, agent, kind)
+        elif not agent.enable_sleeptime and group is not None and group.manager_type == kind.manager_type:
+            self._end(connection, actor, group)
+
+    def on_delete(self, connection: Connection, actor: Actor, agent_id: str) -> None:
+        """An agent is gone: with it go its helpers; if it was the last helper, nobody is helped any more."""
+        own = repository.managed_groups(connection, actor, [AgentId(agent_id)]).get(AgentId(agent_id))
+        if own is not None and _is_helped(own):
+            self._end(connection, actor, own)
+        for group in repository.groups_of_member(connection, actor, agent_id):
+            if not _is_helped(group):
+                continue
+            _cancel_runs(connection, actor, AgentId(agent_id))
+            left = [member for member in group.agent_ids if member != agent_id]
+            repository.set_members(connection, group.id, left)
+            if not left:
+                self._forget(connection, group)
+
+    def _make(self, connection: Connection, actor: Actor, agent: Agent, kind: HelperKind) -> None:
+        held = blocks.list_agent_blocks(connection, actor, agent.id)
+        persona = read_text("memory_persona.md").format(name=agent.name)
+        body = AgentCreate(
+            name=f"{agent.name}{kind.name_ending}",
+            agent_type=kind.agent_type,
+            memory_blocks=[BlockCreate(label=kind.persona_label, value=persona)],
+            block_ids=[block.id for block in held if block.label != kind.persona_label],
+            timezone=agent.timezone,
+            project_id=agent.project_id,
+            template_id=agent.template_id,
+            base_template_id=agent.base_template_id,
+        )
+        helper, _, _ = self._agents.insert(connection, actor, body, agent.llm_config, agent.embedding_config)
+        group = Group(
+            id=new_id("group"),
+            organization_id=actor.organization_id,
+            manager_type=kind.manager_type,
+            agent_ids=(helper.id,),
+            manager_agent_id=agent.id,
+            sleeptime_agent_frequency=DEFAULT_FREQUENCY,
+            turns_counter=-1,
+            project_id=agent.project_id,
+        )
+        repository.insert_group(connection, group, actor.user_id)
+
+    def _end(self, connection: Connection, actor: Actor, group: Group) -> None:
+        """The group and its helpers go; what they wrote stays."""
+        for helper_id in group.agent_ids:
+            _cancel_runs(connection, actor, helper_id)
+            agents.soft_delete_agent(connection, actor, helper_id)
+        repository.delete_group(connection, group.id)
+
+    def _forget(self, connection: Connection, group: Group) -> None:
+        repository.delete_group(connection, group.id)
+        if group.manager_agent_id is not None:
+            agents.update_agent(connection, group.manager_agent_id, {"enable_sleeptime": False})
+
+    # Changes by hand
+
+    def update(self, connection: Connection, actor: Actor, group_id: str, body: GroupUpdate) -> Group:
+        """Raises NotFound and BadArgument; then nothing has changed."""
+        group = repository.get_group(connection, actor, group_id, locks=True)
+        changes = {
+            name: value
+            for name in ("description", "project_id")
+            if (value := getattr(body, name)) is not None
+        }
+        config = body.manager_config
+        if config is not None:
+            if config.manager_type != group.manager_type:
+                raise BadArgument(f"This is a {group.manager_type} group; that cannot be changed.")
+            if config.manager_agent_id not in (None, group.manager_agent_id):
+                raise BadArgument("The agent that is helped cannot be changed; enable sleeptime there.")
+            if "sleeptime_agent_frequency" in config.model_fields_set:
+                changes["sleeptime_agent_frequency"] = config.sleeptime_agent_frequency
+                changes["turns_counter"] = -1
+        if body.agent_ids is not None:
+            self._check_members(connection, actor, group, body.agent_ids)
+            repository.set_members(connection, group.id, body.agent_ids)
+        changes["last_updated_by_id"] = actor.user_id
+        repository.update_group(connection, group.id, changes)
+        return repository.get_group(connection, actor, group_id)
+
+    def delete(self, connection: Connection, actor: Actor, group_id: str) -> None:
+        """A sleep-time group goes with its helpers, and its agent is helped no more. Raises NotFound."""
+        group = repository.get_group(connection, actor, group_id, locks=True)
+        if _is_helped(group):
+            self._end(connection, actor, group)
+            self._forget(connection, group)
+        else:
+            repository.delete_group(connection, group.id)
+
+    def _check_members(
+        self, connection: Connection, actor: Actor, group: Group, agent_ids: Sequence[str]
+    ) -> None:
+        for agent_id in agent_ids:
+            if agent_id == group.manager_agent_id:
+                raise BadArgument("An agent cannot be its own helper.")
+            agents.get_agent(connection, actor, agent_id)
+
+    # The turns of an agent
+
+    def after_turn(
+        self, connection: Connection, run: RunPlan, state: AgentState, until: datetime
+    ) -> list[FollowUp]:
+        agent, actor = state.agent, run.actor
+        kind = helper_of(agent.agent_type)
+        if kind is None or not agent.enable_sleeptime:
+            return []
+        found = repository.managed_groups(connection, actor, [agent.id]).get(agent.id)
+        if found is None or found.manager_type != kind.manager_type:
+            return []
+        group = repository.get_group(connection, actor, found.id, locks=True)
+        counter, is_due = next_turn(group.turns_counter, group.sleeptime_agent_frequency)
+        if not is_due:
+            repository.update_group(connection, group.id, {"turns_counter": counter})
+            return []
+        since = messages.list_since(connection, agent.id, group.last_processed_message_id, until)
+        last = since[-1].id if since else group.last_processed_message_id
+        repository.update_group(
+            connection, group.id, {"turns_counter": counter, "last_processed_message_id": last}
+        )
+        visits = [self._visit(connection, actor, agent, each, kind, since) for each in group.agent_ids]
+        return [visit for visit in visits if visit is not None]
+
+    def _visit(
+        self,
+        connection: Connection,
+        actor: Actor,
+        agent: Agent,
+        helper_id: AgentId,
+        kind: HelperKind,
+        since: Sequence[Message],
+    ) -> FollowUp | None:
+        try:
+            helper = agents.get_agent(connection, actor, helper_id)
+        except NotFound:
+            return None
+        room = helper.llm_config.context_window * _CHARS_PER_TOKEN
+        told = render_transcript(since, most_chars=room, timezone=agent.timezone)
+        if not told:
+            return None
+        _share_blocks(connection, actor, agent, helper)
+        recompile(
+            connection, actor, helper.id
+        )  # it sees the blocks as they are, and its cache is cold anyway
+        return FollowUp(
+            agent=helper,
+            text=read_text("sleeptime_visit.md").format(name=agent.name, transcript=told),
+            run_type=kind.run_type,
+            source={
+                "agent_id": agent.id,
+                "first_message_id": since[0].id,
+                "last_message_id": since[-1].id,
+            },
+        )
+
+
+def _share_blocks(connection: Connection, actor: Actor, agent: Agent, helper: Agent) -> None:
+    """Gives the helper what the agent has got since it was made."""
+    held = blocks.list_agent_blocks(connection, actor, helper.id)
+    labels, ids = {block.label for block in held}, {block.id for block in held}
+    missing = [
+        block
+        for block in blocks.list_agent_blocks(connection, actor, agent.id)
+        if block.id not in ids and block.label not in labels
+    ]
+    if missing:
+        blocks.link_blocks(connection, helper.id, missing)
+        agents.bump_version(connection, helper.id)
+
+
+def _cancel_runs(connection: Connection, actor: Actor, agent_id: AgentId) -> None:
+    """Whoever has them at work notices within a second."""
+    for run_id in runs.list_open_runs(connection, actor, agent_id):
+        runs.cancel_run(connection, actor, agent_id, run_id)
+
+
+def _is_helped(group: Group) -> bool:
+    return group.manager_type in ("sleeptime", "voice_sleeptime")
