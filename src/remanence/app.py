@@ -217,7 +217,7 @@ class _House:
             conversation_routes(self._db, self._catalogue),
             block_routes(self._db),
             revision_routes(self._db),
-            provenance_routes(self._db),
+            provenance_routes(self._db, self._index),
             archive_routes(self._db, self._archives),
             group_routes(self._db, self._helpers),
             tool_routes(self._db),

@@ -268,3 +268,35 @@ def test_a_rewind_that_would_overwrite_somebody_changes_nothing(talk: Talk) -> N
     body = {"agent_id": agent["id"], "message_id": until, "restore_blocks": True}
     assert talk.http.post("/v1/conversations/default/rewind", json=body).status_code == 409
     assert talk.tenant.state(agent["id"])["message_ids"] == before
+
+
+@pytest.mark.promise("revisions.passages")
+def test_a_passage_has_a_history_and_comes_back(talk: Talk) -> None:
+    agent = talk.agent(tools=["archival_memory_insert"])
+    keep = calls("archival_memory_insert", content="The well is deep.", tags=["garden"])
+    run_id = talk.say(agent, "Keep it", keep, says("Kept."))["messages"][0]["run_id"]
+    path = f"/v1/agents/{agent['id']}/archival-memory"
+    (passage,) = talk.get(path)
+    (made,) = talk.get(f"/v1/passages/{passage['id']}/revisions")
+    assert (made["action"], made["author"]["kind"], made["run_id"]) == ("create", "agent", run_id)
+    assert (made["tool_name"], made["passage_id"], made["block_id"]) == (
+        "archival_memory_insert",
+        passage["id"],
+        None,
+    )
+    talk.ask("DELETE", f"{path}/{passage['id']}")
+    assert talk.get(path) == []
+    talk.ask("POST", f"/v1/passages/{passage['id']}/restore")
+    (back,) = talk.get(path)
+    same = ("id", "text", "tags", "created_at", "archive_id")
+    assert {key: back[key] for key in same} == {key: passage[key] for key in same}
+    assert [each["text"] for each in talk.get(path, search="well")] == ["The well is deep."]
+    actions = [each["action"] for each in talk.get(f"/v1/passages/{passage['id']}/revisions")]
+    assert actions == ["restore", "delete", "create"]
+    assert talk.http.post(f"/v1/passages/{passage['id']}/restore").status_code == 409
+
+    talk.ask("POST", "/v1/revisions/undo", json={"run_id": run_id})
+    assert talk.get(path) == []
+    nobody = "passage-11111111-1111-4111-8111-111111111111"
+    assert talk.http.get(f"/v1/passages/{nobody}/revisions").status_code == 404
+    assert talk.http.post(f"/v1/passages/{nobody}/restore").status_code == 404

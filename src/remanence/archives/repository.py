@@ -10,10 +10,12 @@ from remanence.core.actor import Actor
 from remanence.core.llm import EmbeddingConfig
 from remanence.core.page import Page
 from remanence.core.passage import Archive, Passage, PassageAdded
+from remanence.core.revision import Author, Revision, user_author
 from remanence.db.dialect import checked, insert_missing
 from remanence.db.paging import fetch_page
+from remanence.db.revisions import last_number, list_writes, note_writes
 from remanence.db.tables import AgentRow, ArchivePassageRow, ArchiveRow, ArchivesAgentsRow, PassageTagRow
-from remanence.errors import NotFound
+from remanence.errors import Conflict, NotFound
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import ArchiveId, new_archive_id
 from remanence.search.ports import Document, Embedding, SearchIndex
@@ -162,9 +164,17 @@ def insert_passages(
 
 
 def add_for_agent(
-    connection: Connection, index: SearchIndex, actor: Actor, agent_id: str, added: PassageAdded
+    connection: Connection,
+    index: SearchIndex,
+    actor: Actor,
+    agent_id: str,
+    added: PassageAdded,
+    author: Author | None = None,
 ) -> Passage:
-    """Stores what an agent keeps, in its archive; the first one makes it. Raises NotFound."""
+    """Stores what an agent keeps, in its archive; the first one makes it. Raises NotFound.
+
+    What a user adds tells itself who and when; any other author is noted.
+    """
     holder = get_holder(connection, actor, agent_id)
     if not holder.archives:
         # Of two that come at once, the second must find what the first has made.
@@ -187,6 +197,8 @@ def add_for_agent(
     if added.embedding_config is not None and added.embedding_config == archive.embedding_config:
         embedding = Embedding(added.embedding_config, added.vectors) if added.vectors else None
     insert_passages(connection, index, [passage], [embedding])
+    if author is not None:
+        note_writes(connection, [(passage.id, 1, len(passage.text))], author, "create")
     return passage
 
 
@@ -243,22 +255,82 @@ def delete_passage(
     connection: Connection,
     index: SearchIndex,
     actor: Actor,
-    archive_ids: Sequence[ArchiveId],
+    archive_ids: Sequence[ArchiveId] | None,
     passage_id: str,
+    *,
+    undoes: int | None = None,
 ) -> None:
-    """Raises NotFound if it is in none of these archives."""
-    known = connection.scalar(
-        select(ArchivePassageRow.id).where(
-            ArchivePassageRow.id == passage_id,
-            ArchivePassageRow.archive_id.in_(archive_ids),
-            checked(ArchivePassageRow.organization_id) == actor.organization_id,
-            ArchivePassageRow.is_deleted.is_(False),
-        )
-    )
-    if known is None:
+    """Its text stays in its history, from which it can come back. Raises NotFound if it is in none of these
+    archives; `None` means any of the organisation.
+    """
+    passage = find_passages(connection, [passage_id]).get(passage_id)
+    is_here = passage is not None and (archive_ids is None or passage.archive_id in archive_ids)
+    if passage is None or not is_here or passage.organization_id != actor.organization_id:
         raise NotFound(f"There is no passage {passage_id} here.")
     index.delete(connection, [passage_id])
     connection.execute(delete(ArchivePassageRow).where(ArchivePassageRow.id == passage_id))
+    number = (last_number(connection, passage_id) or 1) + 1
+    note_writes(
+        connection,
+        [(passage_id, number, 0)],
+        user_author(actor),
+        "delete" if undoes is None else "undo",
+        restored=undoes,
+        change=passage.model_dump(mode="json"),
+    )
+
+
+def restore_passage(connection: Connection, index: SearchIndex, actor: Actor, passage_id: str) -> Passage:
+    """Brings a deleted passage back into its archive; its vectors are made anew. Raises NotFound, and
+    Conflict for one that is there.
+    """
+    if find_passages(connection, [passage_id]):
+        raise Conflict(f"Passage {passage_id} is not deleted.")
+    found = [each for each in list_writes(connection, passage_id) if each.change]
+    passage = Passage.model_validate(found[0].change) if found else None
+    if passage is None or passage.organization_id != actor.organization_id:
+        raise NotFound(f"There is no passage {passage_id}, or it is kept no longer.")
+    get_archive(connection, actor, passage.archive_id)
+    insert_passages(connection, index, [passage], [None])
+    write = (passage_id, found[0].number + 1, len(passage.text))
+    note_writes(connection, [write], user_author(actor), "restore", restored=found[0].number - 1)
+    return passage
+
+
+def undo_passages(
+    connection: Connection, index: SearchIndex, actor: Actor, writes: Sequence[Revision]
+) -> list[str]:
+    """Deletes what these writes put into archives, as far as it is still there."""
+    made = [each for each in writes if not each.is_of_block and each.action == "create"]
+    there = find_passages(connection, [each.subject_id for each in made])
+    for each in made:
+        if each.subject_id in there:
+            delete_passage(connection, index, actor, None, each.subject_id, undoes=each.number)
+    return list(there)
+
+
+def list_passage_writes(connection: Connection, actor: Actor, passage_id: str) -> list[Revision]:
+    """The history of a passage, newest first, a deleted one too. Raises NotFound."""
+    passage = find_passages(connection, [passage_id]).get(passage_id)
+    written = list_writes(connection, passage_id)
+    deleted = [Passage.model_validate(each.change) for each in written if each.change]
+    known = passage or (deleted[0] if deleted else None)
+    if known is None or known.organization_id != actor.organization_id:
+        raise NotFound(f"There is no passage {passage_id}, or it is kept no longer.")
+    if not written or written[-1].number > 1:
+        author = Author(kind="user", id=known.created_by_id)
+        written.append(
+            Revision(
+                subject_id=passage_id,
+                number=1,
+                action="create",
+                author=author,
+                created_at=known.created_at,
+                chars=len(known.text),
+                change={},
+            )
+        )
+    return written
 
 
 def _document(passage: Passage, embedding: Embedding | None) -> Document:

@@ -78,8 +78,14 @@ class Revision(Frozen):
                 return 0
 
     @property
+    def is_of_block(self) -> bool:
+        return self.subject_id.startswith("block-")
+
+    @property
     def fields(self) -> list[str]:
-        return [name for name in self.change if name not in ("held_by", "is_deleted")]
+        return (
+            [name for name in self.change if name == "value" or name in TRACKED] if self.is_of_block else []
+        )
 
 
 def user_author(actor: Actor) -> Author:

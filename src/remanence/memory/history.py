@@ -94,12 +94,6 @@ def router(db: Database) -> APIRouter:
 
         return JsonBytes(await db.read(read))
 
-    @routes.post("/revisions/undo")
-    async def undo_found(actor: ActingUser, where: RevisionFilter) -> JsonBytes:
-        where.check()
-        found = await db.write(repository.undo_found, actor, where, user_author(actor))
-        return JsonBytes([block_body(block) for block in found])
-
     return routes
 
 

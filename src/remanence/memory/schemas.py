@@ -146,7 +146,8 @@ def revision_body(
 ) -> dict[str, Any]:
     author = revision.author
     return {
-        "block_id": revision.subject_id,
+        "block_id": revision.subject_id if revision.is_of_block else None,
+        "passage_id": None if revision.is_of_block else revision.subject_id,
         "revision": revision.number,
         "action": revision.action,
         "restored_revision": revision.restored,

@@ -180,7 +180,8 @@ class Checkpoint:
             raise StaleMemory({refusal.edit.call_id or "": failed}) from None
         for edit in record.edits:
             if isinstance(edit, PassageAdded):
-                archives.add_for_agent(connection, self._index, run.actor, state.agent.id, edit)
+                by = author.model_copy(update={"tool": edit.tool})
+                archives.add_for_agent(connection, self._index, run.actor, state.agent.id, edit, by)
 
     async def reload(self, run: RunPlan, state: AgentState) -> AgentState:
         """The state as it is now, for a run that holds the lease."""

@@ -1,4 +1,4 @@
-"""Where a piece of memory came from: the messages that led to a write, so that poison can be found."""
+"""Where a piece of memory came from, so that poison can be found, and the way back for all of it."""
 
 from typing import Any
 
@@ -7,24 +7,28 @@ from sqlalchemy import Connection
 
 from remanence.accounts.auth import ActingUser
 from remanence.agents import repository as agents
+from remanence.archives import repository as archives
+from remanence.archives.schemas import passage_body
 from remanence.core.actor import Actor
 from remanence.core.message import Message
 from remanence.core.profile import profile_of
-from remanence.core.revision import Revision
+from remanence.core.revision import Revision, user_author
 from remanence.db.database import Database
-from remanence.edge.parameters import BlockIdPath
+from remanence.edge.parameters import BlockIdPath, PassageIdPath
 from remanence.edge.responses import JsonBytes
 from remanence.edge.routes import make_routes
 from remanence.errors import NotFound
 from remanence.kit.ids import RunId
 from remanence.memory import repository as blocks
 from remanence.memory.history import Number, revision_bodies
+from remanence.memory.schemas import RevisionFilter, block_body
 from remanence.messages import repository as messages
 from remanence.messages.schemas import Body, View, typed_messages
 from remanence.runs import repository
+from remanence.search.ports import SearchIndex
 
 
-def router(db: Database) -> APIRouter:
+def router(db: Database, index: SearchIndex) -> APIRouter:
     routes = make_routes("blocks")
 
     @routes.get("/blocks/{block_id}/revisions/{number}/provenance")
@@ -54,6 +58,34 @@ def router(db: Database) -> APIRouter:
             }
 
         return JsonBytes(await db.read(read))
+
+    @routes.post("/revisions/undo")
+    async def undo_found(actor: ActingUser, where: RevisionFilter) -> JsonBytes:
+        where.check()
+
+        def write(connection: Connection) -> list[Body]:
+            found = blocks.find_revisions(connection, actor, where)
+            standing = blocks.still_standing(connection, found)
+            archives.undo_passages(connection, index, actor, standing)
+            changed = blocks.undo_writes(connection, actor, standing, user_author(actor))
+            return [block_body(block) for block in changed]
+
+        return JsonBytes(await db.write(write))
+
+    @routes.get("/passages/{passage_id}/revisions", tags=["passages"])
+    async def list_passage_revisions(actor: ActingUser, passage_id: PassageIdPath) -> JsonBytes:
+        def read(connection: Connection) -> list[Body]:
+            found = archives.list_passage_writes(connection, actor, passage_id)
+            return revision_bodies(connection, found)
+
+        return JsonBytes(await db.read(read))
+
+    @routes.post("/passages/{passage_id}/restore", tags=["passages"])
+    async def restore_passage(actor: ActingUser, passage_id: PassageIdPath) -> JsonBytes:
+        def write(connection: Connection) -> Body:
+            return passage_body(archives.restore_passage(connection, index, actor, passage_id), None)
+
+        return JsonBytes(await db.write(write))
 
     return routes
 

@@ -32,7 +32,6 @@ from remanence.memory.repository.holders import (
 from remanence.memory.repository.restoring import (
     restore_block,
     still_standing,
-    undo_found,
     undo_last,
     undo_revision,
     undo_writes,
@@ -84,7 +83,6 @@ __all__ = [
     "restore_block",
     "still_standing",
     "touch_agent",
-    "undo_found",
     "undo_last",
     "undo_revision",
     "undo_writes",

@@ -14,7 +14,6 @@ from remanence.kit.ids import AgentId
 from remanence.memory.repository.blocks import conflict, delete_block
 from remanence.memory.repository.holders import link_blocks
 from remanence.memory.repository.revisions import (
-    find_revisions,
     get_revision,
     lock_block,
     past_block,
@@ -22,7 +21,6 @@ from remanence.memory.repository.revisions import (
 )
 from remanence.memory.repository.versions import bump_holders
 from remanence.memory.rules import check_texts
-from remanence.memory.schemas import RevisionFilter
 
 
 def restore_block(connection: Connection, actor: Actor, block_id: str, number: int, author: Author) -> Block:
@@ -78,18 +76,13 @@ def undo_revision(connection: Connection, actor: Actor, block_id: str, number: i
 def undo_writes(
     connection: Connection, actor: Actor, revisions: Sequence[Revision], author: Author
 ) -> list[Block]:
-    """Takes these writes back, the newest first: all or, if one raises, none. Each block once."""
+    """Takes these writes to blocks back, the newest first: all or, if one raises, none. Each block once."""
     done: dict[str, Block] = {}
-    for revision in sorted(revisions, key=lambda each: (each.subject_id, -each.number)):
+    of_blocks = [each for each in revisions if each.is_of_block]
+    for revision in sorted(of_blocks, key=lambda each: (each.subject_id, -each.number)):
         block = undo_revision(connection, actor, revision.subject_id, revision.number, author)
         done[block.id] = block
     return list(done.values())
-
-
-def undo_found(connection: Connection, actor: Actor, where: RevisionFilter, author: Author) -> list[Block]:
-    """Takes back what was written in the course of these runs and nobody has taken back before."""
-    written = find_revisions(connection, actor, where)
-    return undo_writes(connection, actor, still_standing(connection, written), author)
 
 
 def still_standing(connection: Connection, written: Sequence[Revision]) -> list[Revision]:

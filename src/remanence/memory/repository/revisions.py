@@ -6,12 +6,13 @@ from datetime import datetime, timedelta
 from textwrap import shorten
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, select, update
 from sqlalchemy.exc import IntegrityError
 
 from remanence.core.actor import Actor
 from remanence.core.block import Block
 from remanence.core.revision import TRACKED, Action, Author, Revision, go_back, way_back
+from remanence.db.revisions import note_writes, read_revision
 from remanence.db.tables import BlockRow, BlockTagRow, MessageRow, RevisionRow, RunRow
 from remanence.errors import AlreadyExists, Gone, NotFound
 from remanence.kit.clock import utc_now
@@ -83,43 +84,15 @@ def write_block(
     if "tags" in change:
         connection.execute(delete(BlockTagRow).where(BlockTagRow.block_id == before.id))
         insert_tags(connection, [after])
-    _note(connection, [after], author, action, restored=restored, change=change)
+    write = (after.id, number, len(after.value))
+    note_writes(connection, [write], author, action, restored=restored, change=change)
     return after
 
 
 def note_creation(connection: Connection, blocks: Sequence[Block], author: Author) -> None:
     """Says who made blocks. What a user makes needs no row: the block itself tells who and when."""
-    _note(connection, blocks, author, "create", restored=None, change={})
-
-
-def _note(
-    connection: Connection,
-    blocks: Sequence[Block],
-    author: Author,
-    action: Action,
-    *,
-    restored: int | None,
-    change: JsonObject,
-) -> None:
-    now = utc_now()
-    rows = [
-        {
-            "subject_id": block.id,
-            "number": block.revision,
-            "created_at": now,
-            "action": action,
-            "author_kind": author.kind,
-            "author_id": author.id,
-            "run_id": author.run_id,
-            "message_id": author.message_id,
-            "tool": author.tool,
-            "restored": restored,
-            "chars": len(block.value),
-            "change": change,
-        }
-        for block in blocks
-    ]
-    connection.execute(insert(RevisionRow), rows)
+    writes = [(block.id, block.revision, len(block.value)) for block in blocks]
+    note_writes(connection, writes, author, "create")
 
 
 def lock_block(connection: Connection, actor: Actor, block_id: str) -> tuple[Block, bool]:
@@ -152,7 +125,7 @@ def list_revisions(
     if before is not None:
         conditions.append(RevisionRow.number < before)
     statement = select(RevisionRow.__table__).where(*conditions).order_by(RevisionRow.number.desc())
-    found = [_revision(row) for row in connection.execute(statement.limit(limit))]
+    found = [read_revision(row) for row in connection.execute(statement.limit(limit))]
     if limit is None or len(found) < limit:
         oldest = found[-1].number if found else before or block.revision + 1
         found += _creation(connection, block, below=oldest)
@@ -210,7 +183,7 @@ def find_revisions(
         .order_by(RevisionRow.created_at.desc(), RevisionRow.subject_id, RevisionRow.number.desc())
         .limit(limit)
     )
-    return [_revision(row) for row in connection.execute(statement)]
+    return [read_revision(row) for row in connection.execute(statement)]
 
 
 def _message_run(connection: Connection, actor: Actor, message_id: str) -> tuple[str | None, datetime]:
@@ -284,22 +257,3 @@ def prune_revisions(connection: Connection, *, count: int | None, days: int | No
 
 def drop_revisions(connection: Connection, subject_id: str) -> None:
     connection.execute(delete(RevisionRow).where(RevisionRow.subject_id == subject_id))
-
-
-def _revision(row: Row[Any]) -> Revision:
-    return Revision(
-        subject_id=row.subject_id,
-        number=row.number,
-        action=row.action,
-        author=Author(
-            kind=row.author_kind,
-            id=row.author_id,
-            run_id=row.run_id,
-            message_id=row.message_id,
-            tool=row.tool,
-        ),
-        created_at=row.created_at,
-        restored=row.restored,
-        chars=row.chars,
-        change=row.change,
-    )
