@@ -339,6 +339,7 @@ SLEEPTIME = {
     "groups.modify": "A group's description, members and frequency change; what cannot is a 4xx.",
     "groups.retrieve": "Groups are listed, counted and read; an agent shows the one it manages.",
     "sleeptime.blocks": "A helper gets the blocks that came later, and sees all as they are.",
+    "capture.opt-in": "With memory_capture in its metadata an agent has facts taken down after each turn, by one forced call.",
     "sleeptime.conversations": "What is said in a conversation with memory of its own is not told to the helper.",
     "sleeptime.crash": "A visit that was due when the process died is made by the next one.",
     "sleeptime.frequency": "The helper comes every so many turns, with what was said since its last visit.",

@@ -280,3 +280,35 @@ def test_a_visit_survives_the_death_of_the_process_that_owed_it(
     finally:
         living.stop()
     model.verify()
+
+
+@pytest.mark.promise("capture.opt-in")
+def test_facts_are_taken_down_for_a_model_that_cannot_do_it(talk: Talk) -> None:
+    agent = talk.agent(metadata={"memory_capture": True, "team": "a"}, name="kim")
+    facts = [
+        {"label": "human", "text": "Has a cat, Tom."},
+        {"label": "human", "text": "name:  Eve"},
+        {"label": "nowhere", "text": "Lost."},
+    ]
+    (run_id,) = say(talk, agent, "My cat is Tom", says("Nice."), calls("memory_capture", facts=facts))
+    assert talk.get(f"/v1/runs/{run_id}")["metadata"]["run_type"] == "memory_capture"
+    assert talk.model.last.tool_names == ["memory_capture"]
+    assert talk.model.last.body["tool_choice"] not in ("auto", "none")
+    assert talk.block(agent, "human") == "Name: Eve\nHas a cat, Tom."
+    human = next(block["id"] for block in agent["blocks"] if block["label"] == "human")
+    assert talk.get(f"/v1/blocks/{human}/revisions")[0]["author"]["kind"] == "capture"
+    assert [each["name"] for each in talk.get("/v1/agents/")] == ["kim"]
+    assert talk.get("/v1/groups/") == []
+
+    talk.sdk.agents.update(agent["id"], metadata={"team": "a"})
+    assert say(talk, agent, "And a dog", says("Nice.")) == []
+
+
+@pytest.mark.promise("capture.opt-in")
+def test_a_helper_goes_before_capture(talk: Talk) -> None:
+    agent = talk.agent(metadata={"memory_capture": True}, name="kim")
+    state = talk.ask("PATCH", f"/v1/agents/{agent['id']}", json={"enable_sleeptime": True})
+    assert talk.get("/v1/groups/count") == 1
+    assert talk.get("/v1/agents/count") == 2
+    talk.ask("DELETE", group_path(state))
+    assert talk.get("/v1/agents/count") == 1

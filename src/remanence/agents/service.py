@@ -201,9 +201,14 @@ class AgentService:
         told = (body.system, body.block_ids, body.tool_rules, body.timezone, body.message_ids)
         if any(value is not None for value in told):
             recompile(connection, actor, agent_id)
-        if self.household is not None and body.enable_sleeptime is not None:
-            self.household.on_change(connection, actor, repository.get_agent(connection, actor, agent_id))
+        self._tell_household(connection, actor, agent_id, body)
         return True
+
+    def _tell_household(
+        self, connection: Connection, actor: Actor, agent_id: AgentId, body: AgentUpdate
+    ) -> None:
+        if self.household is not None and (body.enable_sleeptime, body.metadata) != (None, None):
+            self.household.on_change(connection, actor, repository.get_agent(connection, actor, agent_id))
 
     async def recompile(self, actor: Actor, agent_id: str, *, is_dry_run: bool, keeps_time: bool) -> str:
         """The system message compiled anew; `keeps_time` leaves its time of compilation as it was."""

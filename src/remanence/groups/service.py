@@ -13,7 +13,7 @@ from remanence.agents.service import AgentService
 from remanence.core.actor import Actor
 from remanence.core.agent import Agent, AgentState
 from remanence.core.group import Group
-from remanence.core.helper import DEFAULT_FREQUENCY, HelperKind, helper_of, next_turn
+from remanence.core.helper import CAPTURE, CAPTURE_MARK, HelperKind, helper_of, kind_of, next_turn
 from remanence.core.message import Message
 from remanence.core.prompts import read_text
 from remanence.core.transcript import render_transcript
@@ -41,14 +41,13 @@ class Helpers:
 
     def on_change(self, connection: Connection, actor: Actor, agent: Agent) -> None:
         """An agent was made or changed: it has a helper if it wants one, and none if it does not."""
-        kind = helper_of(agent.agent_type)
-        if kind is None:
-            return
+        wanted = helper_of(agent)
         group = repository.managed_groups(connection, actor, [agent.id]).get(agent.id)
-        if agent.enable_sleeptime and group is None:
-            self._make(connection, actor, agent, kind)
-        elif not agent.enable_sleeptime and group is not None and group.manager_type == kind.manager_type:
+        has = kind_of(group) if group is not None else None
+        if group is not None and has is not None and has != wanted:
             self._end(connection, actor, group)
+        if wanted is not None and has != wanted:
+            self._make(connection, actor, agent, wanted)
 
     def on_delete(self, connection: Connection, actor: Actor, agent_id: str) -> None:
         """An agent is gone: with it go its helpers; if it was the last helper, nobody is helped any more."""
@@ -62,16 +61,27 @@ class Helpers:
             left = [member for member in group.agent_ids if member != agent_id]
             repository.set_members(connection, group.id, left)
             if not left:
-                self._forget(connection, group)
+                self._forget(connection, actor, group)
 
     def _make(self, connection: Connection, actor: Actor, agent: Agent, kind: HelperKind) -> None:
         held = blocks.list_agent_blocks(connection, actor, agent.id)
-        persona = read_text("memory_persona.md").format(name=agent.name)
+        own = [
+            BlockCreate(label=path.removesuffix(".md"), value=read_text(path).format(name=agent.name))
+            for path in [kind.persona]
+            if path is not None
+        ]
         body = AgentCreate(
             name=f"{agent.name}{kind.name_ending}",
             agent_type=kind.agent_type,
-            memory_blocks=[BlockCreate(label=kind.persona_label, value=persona)],
-            block_ids=[block.id for block in held if block.label != kind.persona_label],
+            system=read_text(kind.system) if kind.system else None,
+            memory_blocks=own,
+            block_ids=[block.id for block in held if block.label not in {each.label for each in own}],
+            tools=list(kind.tools) if kind.tools is not None else None,
+            include_base_tools=kind.tools is None,
+            tool_rules=list(kind.rules) if kind.rules is not None else None,
+            include_base_tool_rules=None if kind.rules is None else False,
+            message_buffer_autoclear=kind.forgets,
+            hidden=kind.is_hidden or None,
             timezone=agent.timezone,
             project_id=agent.project_id,
             template_id=agent.template_id,
@@ -84,9 +94,10 @@ class Helpers:
             manager_type=kind.manager_type,
             agent_ids=(helper.id,),
             manager_agent_id=agent.id,
-            sleeptime_agent_frequency=DEFAULT_FREQUENCY,
+            sleeptime_agent_frequency=kind.frequency,
             turns_counter=-1,
             project_id=agent.project_id,
+            hidden=kind.is_hidden or None,
         )
         repository.insert_group(connection, group, actor.user_id)
 
@@ -97,10 +108,18 @@ class Helpers:
             agents.soft_delete_agent(connection, actor, helper_id)
         repository.delete_group(connection, group.id)
 
-    def _forget(self, connection: Connection, group: Group) -> None:
+    def _forget(self, connection: Connection, actor: Actor, group: Group) -> None:
         repository.delete_group(connection, group.id)
-        if group.manager_agent_id is not None:
-            agents.update_agent(connection, group.manager_agent_id, {"enable_sleeptime": False})
+        if group.manager_agent_id is None:
+            return
+        try:
+            agent = agents.get_agent(connection, actor, group.manager_agent_id)
+        except NotFound:
+            return
+        unmarked = {name: value for name, value in (agent.metadata or {}).items() if name != CAPTURE_MARK}
+        is_capture = kind_of(group) == CAPTURE
+        changes = {"metadata": unmarked} if is_capture else {"enable_sleeptime": False}
+        agents.update_agent(connection, agent.id, changes)
 
     # Changes by hand
 
@@ -133,7 +152,7 @@ class Helpers:
         group = repository.get_group(connection, actor, group_id, locks=True)
         if _is_helped(group):
             self._end(connection, actor, group)
-            self._forget(connection, group)
+            self._forget(connection, actor, group)
         else:
             repository.delete_group(connection, group.id)
 
@@ -151,11 +170,11 @@ class Helpers:
         self, connection: Connection, run: RunPlan, state: AgentState, until: datetime
     ) -> list[FollowUp]:
         agent, actor = state.agent, run.actor
-        kind = helper_of(agent.agent_type)
-        if kind is None or not agent.enable_sleeptime:
+        kind = helper_of(agent)
+        if kind is None:
             return []
         found = repository.managed_groups(connection, actor, [agent.id]).get(agent.id)
-        if found is None or found.manager_type != kind.manager_type:
+        if found is None or kind_of(found) != kind:
             return []
         group = repository.get_group(connection, actor, found.id, locks=True)
         counter, is_due = next_turn(group.turns_counter, group.sleeptime_agent_frequency)
@@ -193,7 +212,7 @@ class Helpers:
         )  # it sees the blocks as they are, and its cache is cold anyway
         return FollowUp(
             agent=helper,
-            text=read_text("sleeptime_visit.md").format(name=agent.name, transcript=told),
+            text=read_text(kind.visit).format(name=agent.name, transcript=told),
             run_type=kind.run_type,
             source={
                 "agent_id": agent.id,

@@ -8,14 +8,15 @@ from sqlalchemy import Connection
 
 from remanence.agents.state import StateStore, Versions
 from remanence.archives import repository as archives
-from remanence.core.agent import AgentState, StopReason
+from remanence.core.agent import Agent, AgentState, StopReason
 from remanence.core.block import BlockEdit, MemoryEdit, apply_edit
+from remanence.core.helper import CAPTURE_MARK
 from remanence.core.history import is_well_formed
 from remanence.core.journal import Journal
 from remanence.core.llm import Tape
 from remanence.core.message import pending_request
 from remanence.core.passage import PassageAdded
-from remanence.core.revision import Author
+from remanence.core.revision import Author, AuthorKind
 from remanence.core.run import Step, is_turn_over
 from remanence.db.database import Database
 from remanence.errors import AppError, LeaseLost
@@ -161,7 +162,7 @@ class Checkpoint:
         calling = [message for message in record.messages if message.tool_calls]
         calling = calling or [each.message for each in state.window[-1:]]  # an answer: it was asked before
         author = Author(
-            kind="sleeptime" if "sleeptime" in state.agent.agent_type else "agent",
+            kind=_author_kind(state.agent),
             id=state.agent.id,
             run_id=run.run.id,
             message_id=calling[0].id if calling else None,
@@ -223,3 +224,11 @@ class Checkpoint:
 
 def block_edits(edits: Sequence[MemoryEdit]) -> list[BlockEdit]:
     return [edit for edit in edits if not isinstance(edit, PassageAdded)]
+
+
+def _author_kind(agent: Agent) -> AuthorKind:
+    """A helper that takes facts down is known by the one tool rule that makes it."""
+    if "sleeptime" not in agent.agent_type:
+        return "agent"
+    is_capture = any(rule.tool_name == CAPTURE_MARK for rule in agent.tool_rules)
+    return "capture" if is_capture else "sleeptime"

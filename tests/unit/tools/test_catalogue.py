@@ -27,6 +27,7 @@ def test_names_types_and_parameters_are_those_of_the_contract():
             "letta_sleeptime_core: memory_insert(label, new_string, ?insert_line)",
             "letta_sleeptime_core: memory_rethink(label, new_memory)",
             "letta_sleeptime_core: memory_finish_edits()",
+            "letta_sleeptime_core: memory_capture(facts)",
             "letta_multi_agent_core: send_message_to_agent_and_wait_for_reply(message, other_agent_id)",
             "letta_multi_agent_core: send_message_to_agents_matching_tags(message, match_all, match_some)",
             "letta_multi_agent_core: send_message_to_agent_async(message, other_agent_id)",

@@ -52,7 +52,7 @@ def list_groups(
     project_id: str | None = None,
     member_id: str | None = None,
 ) -> list[Group]:
-    conditions = _mine(actor)
+    conditions = [*_mine(actor), GroupRow.hidden.is_not(True)]
     if manager_type is not None:
         conditions.append(GroupRow.manager_type == manager_type)
     if project_id is not None:
@@ -71,7 +71,10 @@ def list_groups(
 
 
 def count_groups(connection: Connection, actor: Actor) -> int:
-    return connection.scalar(select(func.count(GroupRow.id)).where(*_mine(actor))) or 0
+    return (
+        connection.scalar(select(func.count(GroupRow.id)).where(*_mine(actor), GroupRow.hidden.is_not(True)))
+        or 0
+    )
 
 
 def managed_groups(

@@ -6,6 +6,7 @@ What fails says why and how to do it right: the model reads it and tries again.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from typing import cast
 
 from remanence.core.block import (
     Block,
@@ -200,6 +201,24 @@ def _finish(desk: _Desk) -> str:
     return "Memory edits finished."
 
 
+def _capture(desk: _Desk) -> str:
+    facts = desk.args.get("facts")
+    if not isinstance(facts, list):
+        raise ToolFailure("Give facts as a list of objects with a label and a text.")
+    added, left = 0, list[str]()
+    for fact in cast("list[object]", facts):
+        fields = cast("JsonObject", fact) if isinstance(fact, dict) else {}
+        label, text = fields.get("label"), fields.get("text")
+        block = desk.find(label) if isinstance(label, str) else None
+        if block is None or block.read_only or not isinstance(text, str):
+            left.append(quote(str(label)))
+        elif " ".join(text.split()).casefold() not in " ".join(block.value.split()).casefold():
+            desk.set_value(block, _with_text_at_end(block.value, _clean(text.strip())))
+            added += 1
+    note = f" No such block, or it is read-only: {', '.join(left)}." if left else ""
+    return f"{added} new facts were written down.{note}"
+
+
 def _replace(desk: _Desk, label: str, old: str, new: str) -> str:
     block = desk.get_writable(label)
     old, new = _clean(old), _clean(new)
@@ -374,6 +393,7 @@ _TOOLS: Mapping[str, Callable[[_Desk], str]] = {
     "memory_insert": _insert_string,
     "memory_rethink": _rethink,
     "memory_finish_edits": _finish,
+    "memory_capture": _capture,
 }
 
 MEMORY_TOOLS = frozenset(_TOOLS)
