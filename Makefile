@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup run dev fmt lint types imports check test test-pg e2e migrate bench chaos lock clean
+.PHONY: help setup run dev fmt lint types imports check test test-pg e2e migrate bench eval chaos lock clean
 
 BIN := .venv/bin
 HOST ?= 127.0.0.1
@@ -105,6 +105,9 @@ migrate: setup ## Bring the configured database to the current revision
 
 bench: setup ## Measure speed and size (ARGS="--help" for choices)
 	@$(BIN)/python -m bench $(ARGS)
+
+eval: setup ## Measure how well search finds (ARGS="--help" for choices)
+	@$(BIN)/python evals/search.py $(ARGS)
 
 chaos: setup ## Kill servers at bad moments and look for what was lost
 	@$(BIN)/python -m bench.chaos $(ARGS)

@@ -115,20 +115,26 @@ async def test_of_several_words_any_is_enough_and_more_are_better(recall: Recall
 
 
 async def test_hits_come_by_score_with_their_rank(recall: Recall) -> None:
-    await recall.say("Tea.")
+    await recall.say("We drank some tea at noon.")
     for number in range(6):
+        await recall.say("Something else.")
         await recall.say(
-            f"Talk number {number} about tea, weather and a great many other things of no weight."
+            f"Talk number {number} about tea, weather and a great many other things of no weight, "
+            "the news of the week, who was there and who was not, and how the bus was late again."
         )
     hits = await recall.hits("tea")
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-    assert hits[0].document.text == "Tea."
+    assert hits[0].document.text == "We drank some tea at noon."
     assert hits[0].lexical_rank == 1
     assert all(0 < hit.score <= 1 for hit in hits)
 
 
 async def test_of_equal_hits_the_newer_comes_first(recall: Recall) -> None:
-    ids = [await recall.say("I had tea again.") for _ in range(4)]
+    ids: list[str] = []
+    for _ in range(4):
+        await recall.say("Something else.")
+        ids.append(await recall.say("I had tea again."))
+    await recall.say("Something else.")
     assert [hit.id for hit in await recall.hits("tea")] == ids[::-1]
 
 
@@ -479,6 +485,23 @@ async def test_a_named_speaker_is_found_with_the_words(recall: Recall) -> None:
     await recall.say("I would rather have tea.", name="Zoë")
     await recall.say("I would rather have coffee.", name="Tom")
     assert await recall.find("zoe") == ["I would rather have tea."]
+
+
+async def test_an_answer_is_found_by_its_question(recall: Recall) -> None:
+    await recall.say("Where did you grow up?", "assistant")
+    await recall.say("In Lisbon, by the river.")
+    await recall.say("Nice. The weather is fine today.", "assistant")
+    assert await recall.find("growing up") == ["Where did you grow up?", "In Lisbon, by the river."]
+    assert await recall.find("growing up", roles=["user"]) == []
+
+
+async def test_who_is_named_in_a_question_said_it(recall: Recall) -> None:
+    await recall.say("My bike was stolen last night.", name="Tom")
+    await recall.say("Something else.", name="Tom")
+    await recall.say("A bike would be nice to have now.", name="Zoë")
+    await recall.say("Something else.", name="Zoë")
+    assert (await recall.find("Zoë bike"))[0] == "A bike would be nice to have now."
+    assert (await recall.find("Tom bike"))[0] == "My bike was stolen last night."
 
 
 async def test_what_agents_say_through_tools_is_found_and_notices_are_not(recall: Recall) -> None:

@@ -121,6 +121,7 @@ ARCHIVES = {
 
 SEARCHING = {
     "messages.search": "Messages are found by words at once and by meaning soon, with scores and ranks.",
+    "messages.search.depth": "Facts told 500 messages ago are among the first five hits of 10,000 messages.",
     "messages.search.errors": "A search that cannot be is refused.",
     "messages.search.filters": "Agents, roles, dates and conversations filter before ranking.",
     "messages.search.model-change": "Another embedding model embeds everything anew, each text once, with progress.",

@@ -206,7 +206,8 @@ def test_the_archival_memory_of_an_agent_is_searched_in_its_own_time(talk: Talk)
     ]
     assert look(talk, agent, "owl", end_datetime="2026-03-14") == ["Basil needs sun."]
     raw = talk.get(f"{path_of(agent)}/search", query="owl barn")["results"][0]
-    assert (raw["score"], raw["lexical_rank"], raw["vector_rank"]) == (1.0, 1, 1)
+    assert (raw["lexical_rank"], raw["vector_rank"]) == (1, 1)
+    assert 0.5 < raw["score"] <= 1
 
 
 @pytest.mark.promise("archival.delete")

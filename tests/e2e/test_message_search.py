@@ -1,13 +1,23 @@
 """Searching what was said: by the routes, and by agents themselves."""
 
+import random
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 from tests.support.scripted_model import calls, says
 from tests.support.talks import Talk
 from tests.support.waiting import until_sync
 
+from remanence.core.message import Message, text_parts
 from remanence.kit import json
+from remanence.kit.ids import AgentId, OrgId, new_message_id
+from remanence.messages.repository import insert_messages
+from remanence.search.messages import message_documents
+from remanence.search.ports import SearchIndex
+from remanence.search.postgres import PostgresIndex
+from remanence.search.sqlite import SqliteIndex
 
 TOLD = [
     ("user", "My dog Rufus hates thunderstorms."),
@@ -116,3 +126,89 @@ def test_an_agent_finds_what_was_meant(talk: Talk) -> None:
     assert TOLD[0][1] in [each["content"] for each in found]
     assert len({each["content"] for each in found}) == len(found)
     assert {"timestamp", "time_ago", "role", "content", "relevance"} <= found[0].keys()
+
+
+FACTS = {
+    "My sister plays the cello in an orchestra.": "which instrument does my sibling play",
+    "I am allergic to shellfish.": "food I must not eat",
+    "We named the kitten Pixel.": "name of our cat",
+    "The wifi code at the cabin is 7741.": "wifi password of the cabin",
+}
+WORDS = [
+    "meeting",
+    "report",
+    "budget",
+    "weather",
+    "train",
+    "ticket",
+    "garden",
+    "kitchen",
+    "window",
+    "report",
+    "client",
+    "deadline",
+    "lunch",
+    "coffee",
+    "update",
+    "invoice",
+    "folder",
+    "printer",
+    "traffic",
+    "weekend",
+    "project",
+    "review",
+    "draft",
+    "slide",
+    "chart",
+    "phone",
+    "battery",
+    "charger",
+    "parcel",
+    "office",
+]
+
+
+def remember_much(connection: Connection, agent_id: str, organization_id: str) -> None:
+    """Ten thousand messages; the facts stand some five hundred before the end.
+
+    Fewer on PostgreSQL, whose graph of vectors takes milliseconds for each.
+    """
+    count = 10_000 if connection.dialect.name == "sqlite" else 1_500
+    dice = random.Random(5)
+    moment = datetime.now(UTC) - timedelta(days=400)
+    texts = [
+        f"About the {' '.join(dice.sample(WORDS, 4))}, number {number}: {dice.choice(WORDS)} again."
+        for number in range(count)
+    ]
+    for number, fact in enumerate(FACTS):
+        texts[count - 500 + 3 * number] = fact
+    messages = [
+        Message(
+            id=new_message_id(),
+            agent_id=AgentId(agent_id),
+            role="user" if number % 2 == 0 or text in FACTS else "assistant",
+            content=text_parts(text),
+            created_at=moment + timedelta(minutes=number),
+        )
+        for number, text in enumerate(texts)
+    ]
+    insert_messages(connection, OrgId(organization_id), messages)
+    index = open_index_for(connection)
+    index.index(connection, message_documents(messages, organization_id))
+
+
+def open_index_for(connection: Connection) -> SearchIndex:
+    return SqliteIndex() if connection.dialect.name == "sqlite" else PostgresIndex()
+
+
+@pytest.mark.promise("messages.search.depth")
+def test_facts_told_five_hundred_messages_ago_are_found_among_ten_thousand(talk: Talk) -> None:
+    agent = talk.agent()
+    talk.tenant.house.write(remember_much, agent["id"], talk.tenant.actor.organization_id)
+    until_sync(lambda: talk.get(f"/v1/agents/{agent['id']}/embedding")["waiting"] == 0, 50)
+    for fact, question in FACTS.items():
+        answer = talk.say(agent, "?", calls("conversation_search", query=question), says("So."))
+        (returned,) = [each for each in answer["messages"] if each["message_type"] == "tool_return_message"]
+        found = json.decode(returned["tool_return"])["results"]
+        assert len(found) <= 5
+        assert fact in [each["content"] for each in found], question

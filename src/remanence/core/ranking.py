@@ -2,7 +2,7 @@
 
 Engines say which documents have which words; how good a match is, is worked out here from the texts.
 Scores of different kinds are normalised and summed, not fused by rank: how much better a hit is carries
-information.
+information. The figures here were chosen with `evals/search.py`.
 """
 
 import math
@@ -12,11 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-COVERAGE_WEIGHT = 0.3
-"""The part of its score that a hit loses when it has hardly any of the words asked for."""
 SATURATION = 1.2
 LENGTH_WEIGHT = 0.75
 """The two constants of BM25, at their usual values."""
+MEANING_WEIGHT = 0.6
+_SURE_LIKENESS = 0.55
+"""A cosine that leaves no doubt; where the best is less, none counts in full."""
+NAMED_SPEAKER = 1.25
+"""For what was said by whom the question names."""
 _USUAL_SHARE = 10
 _DIGITS = 6
 """Differences beyond this are noise and must not decide an order."""
@@ -66,26 +69,41 @@ def bm25(
     return scores
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreList:
-    """What one search found: scores by id, any scale, more is better.
+def ideal_bm25(rarity: Sequence[float]) -> float:
+    """What a text of usual length would get that has each word once."""
+    return sum(rarity)
 
-    `floor` is the least score the search could ever give (0 for BM25, -1 for a cosine), not the least
-    it gave: the last hit of a good list is still a good one.
+
+def fuse(words: Mapping[str, float], meanings: Mapping[str, float], *, ideal: float) -> dict[str, float]:
+    """Words and meaning as one score from 0 to about 1.
+
+    Words are measured against a text that has all of them, not against the best that was found: one
+    frequent word of five must not outweigh what is meant. Without vectors words decide alone.
     """
+    most = max([_SURE_LIKENESS, *meanings.values()])
+    share = MEANING_WEIGHT if meanings else 0.0
+    if not words:
+        share = 1.0
+    merged: dict[str, float] = {}
+    for id in {**words, **meanings}:
+        by_words = words.get(id, 0.0) / ideal if ideal > 0 else 0.0
+        merged[id] = (1 - share) * by_words + share * meanings.get(id, 0.0) / most
+    return merged
 
-    scores: Mapping[str, float]
-    weight: float = 1.0
-    floor: float = 0.0
+
+def length_prior(text: str) -> float:
+    """Turns of a word or two seldom answer anything."""
+    return min(1.0, 0.55 + len(text) / 90)
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """What is known of a hit besides its scores. `coverage`: the share of the query's words it has."""
+def share_of_previous(previous: str, text: str) -> float:
+    """How much of the score of the turn before counts for a turn: most where a short one answers a question."""
+    brevity = min(1.0, 160 / max(1, len(text)))
+    return (0.75 if previous.rstrip().endswith("?") else 0.3) * brevity
 
-    id: str
-    created_at: datetime
-    coverage: float = 1.0
+
+def share_of_next(text: str) -> float:
+    return 0.15 * min(1.0, 160 / max(1, len(text)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,36 +113,11 @@ class Ranked:
     """From 0 to 1."""
 
 
-def normalise(found: ScoreList) -> dict[str, float]:
-    """Scores from 0 (the floor) to 1 (the best of the list)."""
-    span = max(found.scores.values(), default=found.floor) - found.floor
-    if span <= 0:
-        return dict.fromkeys(found.scores, 0.0)
-    return {id: min(1.0, max(0.0, (score - found.floor) / span)) for id, score in found.scores.items()}
-
-
-def merge(lists: Sequence[ScoreList]) -> dict[str, float]:
-    """The weighted mean of the normalised scores. A list that found nothing has no vote; one that found
-    something says 0 of what it did not find."""
-    voting = [found for found in lists if found.scores and found.weight > 0]
-    total = sum(found.weight for found in voting)
-    merged: dict[str, float] = {}
-    for found in voting:
-        for id, score in normalise(found).items():
-            merged[id] = merged.get(id, 0.0) + score * found.weight / total
-    return merged
-
-
-def rank(candidates: Sequence[Candidate], lists: Sequence[ScoreList]) -> list[Ranked]:
-    """Best first; of equals the newer, then by id. Candidates that no list knows are left out."""
-    merged = merge(lists)
-    scored = [
-        (round(merged[each.id] * (1 - COVERAGE_WEIGHT * (1 - each.coverage)), _DIGITS), each)
-        for each in candidates
-        if each.id in merged
-    ]
-    scored.sort(key=lambda pair: (-pair[0], -pair[1].created_at.timestamp(), pair[1].id))
-    return [Ranked(each.id, score) for score, each in scored]
+def rank(scores: Mapping[str, float], moments: Mapping[str, datetime]) -> list[Ranked]:
+    """Best first; of equals the newer, then by id."""
+    rounded = [(round(min(1.0, max(0.0, score)), _DIGITS), score, id) for id, score in scores.items()]
+    rounded.sort(key=lambda each: (-round(each[1], _DIGITS), -moments[each[2]].timestamp(), each[2]))
+    return [Ranked(id, score) for score, _, id in rounded]
 
 
 def positions(scores: Mapping[str, float]) -> dict[str, int]:

@@ -6,7 +6,7 @@ theirs. What the words of a message are is decided here as well.
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -42,6 +42,7 @@ _UNSPACED = (
 )
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _PIECE = re.compile(f"[{_UNSPACED}]+|[^ {_UNSPACED}]+")
+_WORD = re.compile(r"\w+")
 _QUOTED = re.compile(r"[\"“”„«»]([^\"“”„«»]+)[\"“”„«»]")
 
 
@@ -101,6 +102,20 @@ def _index_pairs(run: re.Match[str]) -> str:
     letters = run.group()
     # With the last letter alone, every letter begins a token, so that one letter is found by its prefix.
     return f" {' '.join([*_pairs(letters), letters[-1]])} "
+
+
+def without_names(text: str, names: Collection[str]) -> str:
+    """The text without these words; as it is if nothing else is in it."""
+    if not names:
+        return text
+    rest = re.sub(rf"\b({'|'.join(map(re.escape, names))})\b(['’]s)?", " ", text)
+    return rest if any(word not in STOP_WORDS for word in _plain(rest).split()) else text
+
+
+def telling_words(text: str) -> str:
+    """The text without stop words, in the spelling it has; as it is if it has no others."""
+    kept = [word for word in _WORD.findall(text) if word.lower() not in STOP_WORDS]
+    return " ".join(kept) or text
 
 
 def prepare(text: str) -> str:

@@ -6,22 +6,47 @@ well a document fits, shows in the text itself, which is read for the best few.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from remanence.core.ranking import Candidate, ScoreList, bm25, positions, rank, rarities
-from remanence.core.search_text import Match, TextQuery, cut_snippet, find_terms, parse_query
+from remanence.core.ranking import (
+    NAMED_SPEAKER,
+    bm25,
+    fuse,
+    ideal_bm25,
+    length_prior,
+    positions,
+    rank,
+    rarities,
+    share_of_next,
+    share_of_previous,
+)
+from remanence.core.search_text import (
+    STOP_WORDS,
+    Match,
+    Term,
+    TextQuery,
+    cut_snippet,
+    find_terms,
+    parse_query,
+    prepare,
+    root,
+)
 from remanence.search.ports import Document, Hit, Kind, SearchQuery
 from remanence.search.shelves import shelf
 
 MAX_MATCHES = 2_000
 """That an engine looks at for one word, the latest first. It bounds the cost of a frequent word in a
 long history; a rarer word beside it still finds what is older."""
+_HEARD = 24
+"""Of the best, whose neighbours are listened to."""
 _LEAST_LIKENESS: dict[Kind, float] = {"message": 0.0, "passage": -1.1}
 """The cosine that a hit without any of the words must have. Who asks an archive for the best five gets
 five; a conversation is full of words about nothing."""
+_CAPITALISED = re.compile(r"\b[^\W\d_a-z][^\W\d_]+")
+_MAX_NAMES = 4
 _UUID_END = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z", re.IGNORECASE)
 
 
@@ -58,6 +83,25 @@ def find(connection: Connection, query: SearchQuery, engine: Engine) -> list[Hit
     return hits
 
 
+def find_speakers(connection: Connection, query: SearchQuery, engine: Engine) -> set[str]:
+    """Those words of a question that name somebody who speaks in what is searched.
+
+    They say by whom, not about what: every word of that person would be alike to the question.
+    """
+    names: set[str] = set()
+    if not shelf(query.kind).has_order or not _names_something(query):
+        return names
+    for word in dict.fromkeys(_CAPITALISED.findall(query.text)[:_MAX_NAMES]):
+        (plain, *_) = [*prepare(word).split(), ""]
+        if plain and plain not in STOP_WORDS:
+            found = engine.look_up(connection, TextQuery(optional=(Term((plain,)),)), query, 3)
+            ids = list(found.masks)[:3]
+            shown = shelf(query.kind).load_visible(connection, query, ids) if ids else {}
+            if any(plain in prepare(each.speaker or "").split() for each in shown.values()):
+                names.add(word)
+    return names
+
+
 def _names_something(query: SearchQuery) -> bool:
     """False if no document can be meant: an engine would stumble over ids that are none."""
     named = [query.organization_id, *(query.owner_ids or ())]
@@ -80,10 +124,11 @@ def _find_terms(connection: Connection, query: SearchQuery, sought: TextQuery, e
         if len(texts) >= query.limit or max(len(found.masks), len(near)) < count:
             break
         count *= 4
-    unknown = [id for id in texts if id not in near]
-    if near and unknown:
-        near |= engine.similarities(connection, query, unknown)
-    return _rank(query, sought, found, near, texts)
+    pool = Pool(query, sought, found, near, texts)
+    pool.weigh(engine, connection)
+    if shelf(query.kind).has_order:
+        pool.hear_neighbours(engine, connection)
+    return pool.hits()
 
 
 def _read(
@@ -98,39 +143,98 @@ def _read(
     return texts
 
 
-def _rank(
-    query: SearchQuery,
-    sought: TextQuery,
-    found: Found,
-    near: Mapping[str, float],
-    texts: dict[str, tuple[Document, list[Match]]],
-) -> list[Hit]:
-    counts: dict[str, list[int]] = {}
-    for id, (_, matches) in texts.items():
+class Pool:
+    """The documents that one of them may be the answer, with all that speaks for each."""
+
+    def __init__(
+        self,
+        query: SearchQuery,
+        sought: TextQuery,
+        found: Found,
+        near: dict[str, float],
+        texts: dict[str, tuple[Document, list[Match]]],
+    ) -> None:
+        self._query = query
+        self._sought = sought
+        self._found = found
+        self._near = near
+        self._texts = texts
+        self._rarities = rarities(found.frequencies)
+        self._is_about = len(sought.terms) > 1
+        """There is more asked than who spoke."""
+        self._words: dict[str, float] = {}
+        self._scores: dict[str, float] = {}
+
+    def weigh(self, engine: Engine, connection: Connection) -> None:
+        """Works the scores out from the texts themselves."""
+        unknown = [id for id in self._texts if id not in self._near]
+        if self._query.vectors and unknown:
+            self._near |= engine.similarities(connection, self._query, unknown)
+        counts = {id: self._count(id) for id in self._texts}
+        lengths = {id: len(document.text) for id, (document, _) in self._texts.items()}
+        self._words = bm25(counts, lengths, self._rarities) if self._query.uses_words else {}
+        least = _LEAST_LIKENESS[self._query.kind]
+        meanings = {id: self._near[id] for id in self._texts if self._near.get(id, -2) > least}
+        merged = fuse(self._words, meanings, ideal=ideal_bm25(self._rarities))
+        self._scores = {
+            id: score * self._prior(id) for id, score in merged.items() if score > 0 or id in meanings
+        }
+
+    def hear_neighbours(self, engine: Engine, connection: Connection) -> None:
+        """What was said before and after speaks for a short turn; most of all a question for its answer."""
+        best = sorted(self._scores, key=lambda id: -self._scores[id])[:_HEARD]
+        documents = [self._texts[id][0] for id in best]
+        beside = shelf(self._query.kind).load_neighbours(connection, documents)
+        ids = {id for before, after in beside.values() for id in (before, after) if id}
+        fresh = [id for id in ids if id not in self._texts and id not in self._query.exclude_ids]
+        if fresh:
+            self._texts |= _read(connection, self._query, self._sought, fresh)
+            self.weigh(engine, connection)
+        own = dict(self._scores)
+        pairs = {(before, id) for id, (before, _) in beside.items() if before}
+        pairs |= {(id, after) for id, (_, after) in beside.items() if after}
+        for before, after in pairs:
+            if before not in self._texts or after not in self._texts:
+                continue
+            earlier, later = self._texts[before][0], self._texts[after][0]
+            # Only an answer is a hit by its neighbour alone.
+            if own.get(before) and (after in own or earlier.text.rstrip().endswith("?")):
+                share = share_of_previous(earlier.text, later.text)
+                self._scores[after] = self._scores.get(after, 0.0) + share * own[before]
+            if own.get(after) and before in own:
+                self._scores[before] += share_of_next(earlier.text) * own[after]
+
+    def hits(self) -> list[Hit]:
+        by_words = positions({id: score for id, score in self._words.items() if score > 0})
+        by_meaning = positions({id: self._near[id] for id in self._texts if id in self._near})
+        shown = {id: score for id, score in self._scores.items() if id in self._texts}
+        moments = {id: self._texts[id][0].created_at for id in shown}
+        hits: list[Hit] = []
+        for each in rank(shown, moments)[: self._query.limit]:
+            document, matches = self._texts[each.id]
+            snippet = cut_snippet(document.text, matches)
+            hits.append(
+                Hit(each.id, each.score, by_words.get(each.id), by_meaning.get(each.id), snippet, document)
+            )
+        return hits
+
+    def _count(self, id: str) -> list[int]:
+        """How often each term stands in a text. Who speaks is no part of what is said."""
+        document, matches = self._texts[id]
         seen = Counter(match.term for match in matches)
-        mask = found.masks.get(id, 0)
-        # The engine may know a form of a word that is not seen here.
-        counts[id] = [max(seen[number], mask >> number & 1) for number in range(len(sought.terms))]
-    lengths = {id: len(document.text) for id, (document, _) in texts.items()}
-    words = bm25(counts, lengths, rarities(found.frequencies)) if query.uses_words else {}
-    words = {id: score for id, score in words.items() if score > 0}
-    meanings = {id: near[id] for id in texts if near.get(id, -2) > _LEAST_LIKENESS[query.kind]}
-    by_words, by_meaning = positions(words), positions(meanings)
-    candidates = [
-        Candidate(id, document.created_at, _coverage(counts[id]) if not meanings else 1.0)
-        for id, (document, _) in texts.items()
-    ]
-    hits: list[Hit] = []
-    for each in rank(
-        candidates, [ScoreList(words), ScoreList(meanings, floor=min([0.0, *meanings.values()]))]
-    )[: query.limit]:
-        document, matches = texts[each.id]
-        snippet = cut_snippet(document.text, matches)
-        hits.append(
-            Hit(each.id, each.score, by_words.get(each.id), by_meaning.get(each.id), snippet, document)
-        )
-    return hits
+        mask = self._found.masks.get(id, 0)
+        speaker = prepare(document.speaker or "") if self._is_about else ""
+        names = {root(word) for word in speaker.split()}
+        return [
+            # The engine may know a form of a word that is not seen here.
+            max(seen[number], 0 if root(term.pieces[0]) in names else mask >> number & 1)
+            for number, term in enumerate(self._sought.terms)
+        ]
 
-
-def _coverage(counts: Sequence[int]) -> float:
-    return sum(map(bool, counts)) / len(counts) if counts else 1.0
+    def _prior(self, id: str) -> float:
+        document = self._texts[id][0]
+        if document.kind != "message":
+            return 1.0
+        words = set(prepare(self._query.text).split())
+        is_named = bool(words & set(prepare(document.speaker or "").split()))
+        return length_prior(document.text) * (NAMED_SPEAKER if is_named else 1.0)

@@ -1,15 +1,16 @@
 """Messages as documents: from a message to be indexed, and back from its row to be shown."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, bindparam, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, bindparam, or_, select, text
 
 from remanence.core.llm import EmbeddingConfig
 from remanence.core.message import Message
 from remanence.core.search_text import message_words
 from remanence.db.tables import AgentRow, MessageRow
+from remanence.kit import json
 from remanence.search.ports import Document, SearchQuery
 
 _STORED_ROLES = {"user": ("user",), "assistant": ("assistant", "approval"), "tool": ("tool",)}
@@ -77,6 +78,74 @@ def _passes(query: SearchQuery, document: Document) -> bool:
 
 def list_ids(connection: Connection, owner_id: str) -> list[str]:
     return list(connection.execute(select(MessageRow.id).where(MessageRow.agent_id == owner_id)).scalars())
+
+
+has_order = True
+
+# The rows beside each of some moments, in one statement. Calls and their returns say nothing, so a few are
+# looked at on either side; the nearest that says something is what was said before or after.
+_ASIDE = 3
+_BESIDE_SQLITE = """
+SELECT c.key AS place, m.id, m.role, m.conversation_id, m.created_at FROM json_each(?) AS c, messages AS m
+WHERE m.id IN (
+  SELECT id FROM (SELECT id FROM messages WHERE agent_id = c.value ->> 0 AND created_at < c.value ->> 1
+    ORDER BY created_at DESC LIMIT {aside})
+  UNION ALL
+  SELECT id FROM (SELECT id FROM messages WHERE agent_id = c.value ->> 0 AND created_at > c.value ->> 1
+    ORDER BY created_at LIMIT {aside})
+)
+"""
+_BESIDE_POSTGRES = """
+SELECT c.place - 1 AS place, m.id, m.role, m.conversation_id, m.created_at
+FROM unnest(CAST(:agents AS text[]), CAST(:moments AS timestamptz[])) WITH ORDINALITY AS c (agent, moment, place)
+CROSS JOIN LATERAL (
+  (SELECT * FROM messages WHERE agent_id = c.agent AND created_at < c.moment ORDER BY created_at DESC LIMIT {aside})
+  UNION ALL
+  (SELECT * FROM messages WHERE agent_id = c.agent AND created_at > c.moment ORDER BY created_at LIMIT {aside})
+) AS m
+"""
+_SPEAKING = {"user", "assistant"}
+
+
+def load_neighbours(
+    connection: Connection, documents: Sequence[Document]
+) -> dict[str, tuple[str | None, str | None]]:
+    if not documents:
+        return {}
+    beside: list[tuple[list[tuple[datetime, str]], list[tuple[datetime, str]]]] = [
+        ([], []) for _ in documents
+    ]
+    for place, id, role, conversation_id, created_at in _beside(connection, documents):
+        document = documents[place]
+        if role in _SPEAKING and conversation_id == document.conversation_id:
+            is_later = created_at > document.created_at
+            beside[place][is_later].append((created_at, id))
+    return {
+        document.id: (max(before)[1] if before else None, min(after)[1] if after else None)
+        for document, (before, after) in zip(documents, beside, strict=True)
+    }
+
+
+def _beside(
+    connection: Connection, documents: Sequence[Document]
+) -> Iterator[tuple[int, str, str, str | None, datetime]]:
+    if connection.dialect.name == "sqlite":
+        # As the driver of SQLAlchemy writes moments.
+        moments = [
+            [each.owner_id, each.created_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")]
+            for each in documents
+        ]
+        statement = _BESIDE_SQLITE.format(aside=_ASIDE)
+        for row in connection.exec_driver_sql(statement, (json.encode_text(moments),)):
+            at = datetime.fromisoformat(row[4]).replace(tzinfo=UTC)
+            yield int(row[0]), row[1], row[2], row[3], at
+        return
+    values = {
+        "agents": [each.owner_id for each in documents],
+        "moments": [each.created_at for each in documents],
+    }
+    for row in connection.execute(text(_BESIDE_POSTGRES.format(aside=_ASIDE)), values):
+        yield int(row[0]), row[1], row[2], row[3], row[4]
 
 
 def load_models(connection: Connection, owner_ids: Sequence[str]) -> dict[str, EmbeddingConfig | None]:

@@ -55,6 +55,15 @@ def list_ids(connection: Connection, owner_id: str) -> list[str]:
     return list(connection.execute(ids).scalars())
 
 
+has_order = False
+
+
+def load_neighbours(
+    connection: Connection, documents: Sequence[Document]
+) -> dict[str, tuple[str | None, str | None]]:
+    return {}
+
+
 def load_models(connection: Connection, owner_ids: Sequence[str]) -> dict[str, EmbeddingConfig | None]:
     rows = connection.execute(
         select(ArchiveRow.id, ArchiveRow.embedding_config).where(ArchiveRow.id.in_(owner_ids))

@@ -112,6 +112,10 @@ class SearchIndex(Protocol):
         """The models by which there are vectors among what is searched."""
         ...
 
+    def speakers_in(self, connection: Connection, query: SearchQuery) -> set[str]:
+        """The words of the query that name somebody who speaks in what is searched."""
+        ...
+
     def query(self, connection: Connection, query: SearchQuery) -> list[Hit]:
         """Best first. No text makes it fail: what cannot be sought is not found."""
         ...

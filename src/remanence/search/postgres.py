@@ -13,7 +13,7 @@ from remanence.core.search_text import TextQuery, is_unspaced, prepare
 from remanence.core.vector import Vector
 from remanence.kit import json
 from remanence.search import backlog
-from remanence.search.finding import MAX_MATCHES, Engine, Found, find
+from remanence.search.finding import MAX_MATCHES, Engine, Found, find, find_speakers
 from remanence.search.ports import Document, Hit, Kind, SearchQuery
 from remanence.search.postgres_vectors import ROLES, PostgresVectors, tag_word
 
@@ -123,6 +123,9 @@ class PostgresIndex:
 
     def models_for(self, connection: Connection, query: SearchQuery) -> dict[int, EmbeddingConfig]:
         return self._vectors.models_for(connection, query)
+
+    def speakers_in(self, connection: Connection, query: SearchQuery) -> set[str]:
+        return find_speakers(connection, query, self._engine)
 
     def query(self, connection: Connection, query: SearchQuery) -> list[Hit]:
         return find(connection, query, self._engine)

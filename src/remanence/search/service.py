@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from sqlalchemy import Connection
+
 from remanence.core.llm import EmbeddingConfig
 from remanence.core.parts import split_parts
+from remanence.core.search_text import without_names
 from remanence.core.vector import Vector
 from remanence.db.database import Database
 from remanence.errors import AppError
@@ -54,13 +57,20 @@ class Search:
             vectors = vectors[len(each) :]
         return found
 
+    def _look_ahead(
+        self, connection: Connection, query: SearchQuery
+    ) -> tuple[dict[int, EmbeddingConfig], set[str]]:
+        models = self._index.models_for(connection, query)
+        return models, self._index.speakers_in(connection, query) if models else set()
+
     async def _question(self, query: SearchQuery) -> dict[int, Vector]:
         vectors: dict[int, Vector] = {}
-        models = await self._db.read(self._index.models_for, query)
+        models, names = await self._db.read(self._look_ahead, query)
+        asked = without_names(query.text, names)
         for model, config in models.items():
             try:
                 async with asyncio.timeout(_QUESTION_TIMEOUT_S):
-                    (vectors[model],) = await self._embed(config, [query.text], is_query=True)
+                    (vectors[model],) = await self._embed(config, [asked], is_query=True)
             except (AppError, TimeoutError) as error:
                 log.warning("Searching by words alone: %s", error)
         return vectors

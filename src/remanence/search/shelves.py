@@ -27,6 +27,17 @@ class Shelf(Protocol):
 
     def list_ids(self, connection: Connection, owner_id: str) -> list[str]: ...
 
+    @property
+    def has_order(self) -> bool:
+        """Whether what stands before and after a document has to do with it."""
+        ...
+
+    def load_neighbours(
+        self, connection: Connection, documents: Sequence[Document]
+    ) -> dict[str, tuple[str | None, str | None]]:
+        """The ids of what was said just before and just after, in the same history."""
+        ...
+
     def load_models(
         self, connection: Connection, owner_ids: Sequence[str]
     ) -> dict[str, EmbeddingConfig | None]:

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from remanence.core.llm import EmbeddingConfig
 from remanence.core.vector import Vector
 from remanence.search import backlog, sqlite_words
-from remanence.search.finding import Engine, find
+from remanence.search.finding import Engine, find, find_speakers
 from remanence.search.ports import Document, Hit, SearchQuery
 from remanence.search.shelves import shelf_of
 from remanence.search.sqlite_vectors import SqliteVectors
@@ -52,6 +52,9 @@ class SqliteIndex:
 
     def models_for(self, connection: Connection, query: SearchQuery) -> dict[int, EmbeddingConfig]:
         return self._vectors.models_for(connection, query)
+
+    def speakers_in(self, connection: Connection, query: SearchQuery) -> set[str]:
+        return find_speakers(connection, query, self._engine)
 
     def query(self, connection: Connection, query: SearchQuery) -> list[Hit]:
         return find(connection, query, self._engine)

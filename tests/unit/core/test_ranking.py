@@ -5,23 +5,18 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from remanence.core.ranking import (
-    COVERAGE_WEIGHT,
-    Candidate,
-    ScoreList,
     bm25,
     choose_candidates,
-    merge,
-    normalise,
+    fuse,
+    length_prior,
     positions,
     rank,
     rarities,
+    share_of_next,
+    share_of_previous,
 )
 
 NOON = datetime(2026, 3, 14, 12, tzinfo=UTC)
-
-
-def order(candidates: list[Candidate], *lists: ScoreList) -> list[str]:
-    return [each.id for each in rank(candidates, lists)]
 
 
 def test_rarer_words_say_more() -> None:
@@ -55,49 +50,52 @@ def test_texts_without_length_do_no_harm() -> None:
     assert bm25({}, {}, [1.0]) == {}
 
 
-def test_scores_are_normalised_from_the_least_possible_to_the_best() -> None:
-    assert normalise(ScoreList({"a": 4.0, "b": 1.0})) == {"a": 1.0, "b": 0.25}
-    assert normalise(ScoreList({"a": 0.0, "b": -1.0}, floor=-1.0)) == {"a": 1.0, "b": 0.0}
+def test_words_and_meaning_are_summed() -> None:
+    scores = fuse({"words": 4.0, "both": 4.0}, {"meaning": 0.5, "both": 0.5}, ideal=4.0)
+    assert scores["both"] == pytest.approx(scores["words"] + scores["meaning"])
+    assert 0 < scores["words"] < scores["meaning"] < scores["both"] <= 1
 
 
-def test_a_list_of_zeros_stays_at_zero() -> None:
-    assert normalise(ScoreList({"a": 0.0})) == {"a": 0.0}
-    assert normalise(ScoreList({})) == {}
+def test_one_word_of_many_does_not_outweigh_what_is_meant() -> None:
+    scores = fuse({"a word": 1.0}, {"meant": 0.4}, ideal=5.0)
+    assert scores["meant"] > scores["a word"]
 
 
-def test_lists_are_summed_by_weight() -> None:
-    words = ScoreList({"a": 2.0, "b": 1.0}, weight=1.0)
-    meaning = ScoreList({"b": 1.0, "c": 0.0}, weight=3.0, floor=-1.0)
-    assert merge([words, meaning]) == {"a": 0.25, "b": 0.125 + 0.75, "c": 0.375}
+def test_without_vectors_words_decide_and_without_words_vectors() -> None:
+    assert fuse({"a": 2.0}, {}, ideal=2.0) == {"a": 1.0}
+    assert fuse({}, {"a": 0.8}, ideal=0.0) == {"a": 1.0}
+    assert fuse({}, {}, ideal=0.0) == {}
 
 
-def test_a_list_that_found_nothing_has_no_vote() -> None:
-    assert merge([ScoreList({"a": 2.0}), ScoreList({}, weight=5.0)]) == {"a": 1.0}
-    assert merge([]) == {}
+def test_a_weak_likeness_is_weak_even_if_it_is_the_best() -> None:
+    assert fuse({}, {"a": 0.11}, ideal=0.0)["a"] < 0.25
 
 
-def test_a_hit_with_more_of_the_words_goes_before_an_equal_one() -> None:
-    candidates = [Candidate("half", NOON, 0.5), Candidate("whole", NOON, 1.0)]
-    ranked = rank(candidates, [ScoreList({"half": 1.0, "whole": 1.0})])
-    assert [each.id for each in ranked] == ["whole", "half"]
-    assert ranked[0].score == 1.0
-    assert ranked[1].score == pytest.approx(1 - COVERAGE_WEIGHT / 2)
+def test_a_question_speaks_for_a_short_answer() -> None:
+    asked, told = "Where did you grow up?", "I grew up somewhere."
+    assert share_of_previous(asked, "In Lisbon.") > share_of_previous(told, "In Lisbon.")
+    assert share_of_previous(asked, "In Lisbon.") > 3 * share_of_previous(asked, "word " * 200)
+    assert share_of_next("Short.") > share_of_next("word " * 200) > 0
+
+
+def test_a_word_or_two_seldom_answer_anything() -> None:
+    assert length_prior("Ok.") < length_prior("The owl nests in the barn.") < length_prior("w " * 50) == 1.0
 
 
 def test_of_equals_the_newer_goes_first_then_the_smaller_id() -> None:
-    newer = NOON + timedelta(seconds=1)
-    candidates = [Candidate("b", NOON), Candidate("a", NOON), Candidate("c", newer)]
-    assert order(candidates, ScoreList(dict.fromkeys("abc", 1.0))) == ["c", "a", "b"]
-    assert order(candidates[::-1], ScoreList(dict.fromkeys("abc", 1.0))) == ["c", "a", "b"]
+    moments = {"a": NOON, "b": NOON, "c": NOON + timedelta(seconds=1)}
+    for ids in ("abc", "cba"):
+        assert [each.id for each in rank(dict.fromkeys(ids, 1.0), moments)] == ["c", "a", "b"]
 
 
 def test_noise_in_the_scores_does_not_beat_recency() -> None:
-    candidates = [Candidate("old", NOON), Candidate("new", NOON + timedelta(days=1))]
-    assert order(candidates, ScoreList({"old": 1.0, "new": 1.0 - 1e-12})) == ["new", "old"]
+    moments = {"old": NOON, "new": NOON + timedelta(days=1)}
+    assert [each.id for each in rank({"old": 0.9, "new": 0.9 - 1e-12}, moments)] == ["new", "old"]
 
 
-def test_what_no_list_knows_is_left_out() -> None:
-    assert order([Candidate("a", NOON), Candidate("b", NOON)], ScoreList({"a": 1.0})) == ["a"]
+def test_scores_stay_between_0_and_1_and_keep_their_order() -> None:
+    ranked = rank({"a": 1.2, "b": 1.4, "c": -0.1}, dict.fromkeys("abc", NOON))
+    assert [(each.id, each.score) for each in ranked] == [("b", 1.0), ("a", 1.0), ("c", 0.0)]
 
 
 def test_equal_scores_share_a_place() -> None:

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from remanence.core.search_text import telling_words
 from remanence.core.vector import Vector
 from remanence.errors import ModelUnavailable
 from remanence.kit import json
@@ -58,7 +59,9 @@ class StaticEmbedder:
 
     async def embed(self, texts: Sequence[str], *, is_query: bool = False) -> list[Vector]:
         """Raises ModelUnavailable if the weights are not installed."""
-        return await asyncio.to_thread(self.embed_now, texts)
+        # A mean is drawn aside by words that say nothing; in a question they are most of it.
+        given = [telling_words(text) for text in texts] if is_query else texts
+        return await asyncio.to_thread(self.embed_now, given)
 
     def embed_now(self, texts: Sequence[str]) -> list[Vector]:
         with self._lock:  # one at a time: two would only take turns
