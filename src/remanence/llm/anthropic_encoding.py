@@ -152,7 +152,7 @@ def _result(each: ToolReturn) -> JsonObject:
         words = [{"type": "text", "text": text}] if text.strip() else []
         content = [*words, *(_image(part.source) for part in images)]
     result: JsonObject = {"type": "tool_result", "tool_use_id": plain_call_id(each.tool_call_id)}
-    if each.status == "error":
+    if each.status == "error" and not images:  # errors must be text alone
         result["is_error"] = True
     return result | {"content": content}
 
