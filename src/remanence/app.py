@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, FastAPI
@@ -16,6 +17,7 @@ from remanence.agents.conversations.endpoints import router as conversation_rout
 from remanence.agents.endpoints import router as agent_routes
 from remanence.agents.service import AgentService
 from remanence.agents.state import StateStore
+from remanence.agents.tool_run import AgentToolRuns
 from remanence.archives.endpoints import router as archive_routes
 from remanence.archives.service import ArchiveService
 from remanence.db.database import Database, open_database
@@ -28,7 +30,7 @@ from remanence.groups.endpoints import router as group_routes
 from remanence.groups.messaging import AgentMessenger
 from remanence.groups.service import Helpers
 from remanence.kit.ids import OrgId
-from remanence.kit.vault import Vault
+from remanence.kit.vault import KEY_FILE, Vault
 from remanence.llm.adapters import Adapters
 from remanence.llm.catalogue import Catalogue
 from remanence.llm.endpoints import router as model_routes
@@ -60,12 +62,17 @@ from remanence.runs.speaking import Speaker
 from remanence.runs.spending.endpoints import router as spending_routes
 from remanence.runs.spending.service import Spending
 from remanence.runs.supervisor import Supervisor
+from remanence.sandbox.endpoints import router as sandbox_routes
+from remanence.sandbox.environments import Environments
+from remanence.sandbox.runner import Sandbox, SandboxSettings
 from remanence.search.embedding import BackgroundEmbedding
 from remanence.search.ports import open_index
 from remanence.search.service import Search
 from remanence.settings import Settings
 from remanence.tools import repository as tools
 from remanence.tools.archival import ArchivalMemory
+from remanence.tools.callback import ToolClients
+from remanence.tools.code import CodeTools
 from remanence.tools.endpoints import router as tool_routes
 from remanence.tools.executor import ToolExecutor
 from remanence.tools.mcp.endpoints import callback_router as mcp_callback_routes
@@ -73,6 +80,7 @@ from remanence.tools.mcp.endpoints import router as mcp_routes
 from remanence.tools.mcp.legacy import router as older_mcp_routes
 from remanence.tools.mcp.service import McpService
 from remanence.tools.recall import ConversationSearch
+from remanence.tools.run_endpoints import router as tool_run_routes
 
 _LOOKED_FOR = ("ollama", "lmstudio_openai", "llamacpp")
 
@@ -109,11 +117,11 @@ class _House:
         self._settings = settings
         self._db = db
         password = settings.password.get_secret_value() if settings.password else None
-        self.auth = Auth(db, password=password, on_organization=self._furnish)
+        vault = self._vault = Vault.open(settings.dir)
+        self.auth = Auth(db, password=password, on_organization=self._furnish, signing_key=vault.signing_key)
         self._transport = Transport()
         adapters = Adapters(self._transport)
         self._local = _local_models(settings)
-        vault = self._vault = Vault.open(settings.dir)
         self._hosted = _hosted_sources(settings, self._transport, adapters)
         self._found = _found_sources(settings, self._transport, adapters)
         sources = [*self._hosted, *self._found, EmbeddedSource(self._local)]
@@ -155,26 +163,35 @@ class _House:
             default_embedding=default_embedding,
         )
         self._mcp = McpService(db, vault, allows_local=settings.allows_local_mcp)
-        executor = ToolExecutor(ConversationSearch(search), ArchivalMemory(self._archives), self._mcp)
         self._helpers = Helpers(self._agents)
         self._agents.household = self._helpers
         checkpoint.followers = self._helpers
         checkpoint.take_up = self._supervisor.take_up
+        self._sandbox = _open_sandbox(settings)
+        self._environments = Environments(self._sandbox.environments)
+        url = settings.tool_client_url or f"http://127.0.0.1:{settings.port}"
+        clients = ToolClients(vault.signing_key, url, settings.tool_client)
+        code = CodeTools(db, vault, self._sandbox, self._environments, clients)
+        self._executor = ToolExecutor(
+            ConversationSearch(search), ArchivalMemory(self._archives), self._mcp, code
+        )
+        self._tool_runs = AgentToolRuns(db, self._executor, index)
         self._runs = RunService(
             db,
             states,
             self._catalogue,
             self._adapters,
-            executor,
+            self._executor,
             checkpoint,
             self._supervisor,
             ImageFetcher(),
             self._spending,
             approval_expiry_s=settings.approval_expiry_s,
         )
-        executor.messenger = AgentMessenger(db, self._runs, self._background)
+        self._executor.messenger = AgentMessenger(db, self._runs, self._background)
 
     async def open(self) -> None:
+        probing = asyncio.create_task(self._sandbox.find_level())
         await migrate(self._settings.database_url)
         await self._db.write(_furnish_everyone)
         await self._db.write(self._index.open)
@@ -187,6 +204,8 @@ class _House:
         self._housekeeping.start()
         self._catalogue.start()
         self._looking = asyncio.create_task(self._prepare_local())
+        level, reason = await probing
+        self._fence = f"{level} ({reason})" if reason else level
 
     async def drain(self) -> None:
         """Ends what is running, in its own time or ours."""
@@ -203,6 +222,7 @@ class _House:
         await self._catalogue.close()
         if self._local is not None:
             await self._local.close()
+        await self._sandbox.close()
         await self._transport.close()
         await self._db.close()
 
@@ -212,7 +232,7 @@ class _House:
         return [
             run_routes(self._db, self._runs, speaker, self._vault),
             conversation_speech(self._db, self._runs, speaker),
-            agent_routes(self._db, self._agents),
+            agent_routes(self._db, self._agents, self._tool_runs),
             message_routes(self._db, self._search),
             conversation_routes(self._db, self._catalogue),
             block_routes(self._db),
@@ -222,6 +242,8 @@ class _House:
             group_routes(self._db, self._helpers),
             tool_routes(self._db),
             model_routes(self._catalogue, self._adapters),
+            tool_run_routes(self._executor),
+            sandbox_routes(self._db, self._vault, self._sandbox, self._environments),
             provider_routes(self._db, self._providers),
             mcp_routes(self._db, self._mcp, self._vault),
             mcp_callback_routes(self._mcp),
@@ -233,6 +255,7 @@ class _House:
         return [
             ("Database", self._db.description),
             ("Model", self._default_model() or "none by default; name one per agent"),
+            ("Sandbox", self._fence),
             ("Auth", "password" if self.auth.is_on else "off"),
         ]
 
@@ -257,6 +280,20 @@ class _House:
 
     async def _furnish(self, organization_id: OrgId) -> None:
         await self._db.write(tools.ensure_builtins, organization_id)
+
+
+def _open_sandbox(settings: Settings) -> Sandbox:
+    chosen = SandboxSettings(
+        level=settings.sandbox_level,
+        has_network=settings.sandbox_network,
+        timeout_s=settings.sandbox_timeout_s,
+        memory_bytes=settings.sandbox_memory_mb << 20,
+    )
+    hidden = [settings.dir / KEY_FILE]
+    if settings.database_url.startswith("sqlite:///"):
+        file = settings.database_url.removeprefix("sqlite:///")
+        hidden += [Path(file + ending) for ending in ("", "-wal", "-shm")]
+    return Sandbox(settings.dir / "sandbox", chosen, hidden=hidden)
 
 
 def _furnish_everyone(connection: Connection) -> None:

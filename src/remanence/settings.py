@@ -171,6 +171,35 @@ class Settings(BaseSettings):
         default="auto",
         description="Whether users may have MCP servers started here, or reached in this network.",
     )
+    sandbox_level: Annotated[Literal["auto", "namespaces", "landlock", "limits"], BeforeValidator(_lower)] = (
+        Field(
+            default="auto",
+            description="How tools are fenced in: the best that this machine permits, or a lesser level.",
+        )
+    )
+    sandbox_network: bool = Field(
+        default=True,
+        description="Whether tools may use the network; this machine and metadata addresses are closed to them.",
+    )
+    sandbox_timeout_s: float = Field(
+        default=180,
+        gt=0,
+        le=3600,
+        description="How long a tool may take.",
+    )
+    sandbox_memory_mb: int = Field(
+        default=1024,
+        ge=64,
+        description="How much memory each process of a tool may use.",
+    )
+    tool_client: bool = Field(
+        default=False,
+        description="Whether every agent's tools may call this server; else those that hold `LETTA_API_KEY`.",
+    )
+    tool_client_url: str | None = Field(
+        default=None,
+        description="Where tools reach this server.",
+    )
     default_model: str | None = Field(
         default=None,
         description="Handle (`provider/model`) for agents that name none.",

@@ -93,7 +93,7 @@ ATTACKS: dict[str, tuple[set[str], str]] = {
     "signals its parent": (EVERY, "attempt(lambda: os.getppid() > 1 and os.kill(os.getppid(), 0) is None)"),
     "finds another call's scratch": (
         EVERY,
-        "attempt(*(lambda f=f: b'left by another' in seen(f) or None for f in [OTHER, '/tmp/note.txt', *(os.path.join(d, 'note.txt') for d, _, _ in os.walk('/tmp'))]))",
+        "attempt(*(lambda f=f: b'left by another' in seen(f) or None for f in [OTHER, '/tmp/note.txt', '/scratch/note.txt', *(os.path.join(d, 'note.txt') for d, _, _ in os.walk('/tmp'))]))",
     ),
     "writes into the system": (
         EVERY,

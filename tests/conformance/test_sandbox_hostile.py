@@ -144,7 +144,7 @@ def attack():
 """
     folder = fenced.run(source).text
     fenced.do(fenced.sandbox.settle())
-    assert folder == "/tmp" or not Path(folder).exists()
+    assert folder == "/scratch" or not Path(folder).exists()
 
 
 def test_calls_that_come_together_are_all_served(fenced: SharedSandbox) -> None:

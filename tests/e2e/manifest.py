@@ -97,6 +97,14 @@ TOOLS = {
     "tools.generate-schema": "The schema of a source, without a tool being made.",
     "tools.languages": "TypeScript and JavaScript tools have their schema from types and comments, or as given.",
     "tools.refused": "A source that cannot be a tool is a 400 that says why, and changes nothing.",
+    "tools.run": "A source is run once: a return message, or an error that says what went wrong.",
+    "tools.run.agent": "A tool is run for an agent outside its conversation; one it does not hold is a 404.",
+    "tools.run.arguments": "Arguments become what the function asks for: enums, models, dates; those that do not fit are told.",
+    "tools.run.called": "An agent calls its own tools in the loop; errors, output and cuts are told to the model.",
+    "tools.run.client": "A tool that may calls this server with a token for its agent alone.",
+    "tools.run.packages": "Packages are installed once per set; what cannot be installed is an error return.",
+    "tools.run.scripts": "TypeScript and JavaScript tools are run by node.",
+    "tools.run.variables": "Secrets of the agent and variables of the sandbox reach the tool, and nothing else does.",
     "tools.search": "Tools are found by the words of their names, descriptions and parameters.",
     "tools.update": "A change is partial; a new source alone keeps the schema.",
     "tools.list": "Built-in tools are listed, filtered and counted.",
@@ -126,6 +134,11 @@ SEARCHING = {
     "messages.search.filters": "Agents, roles, dates and conversations filter before ranking.",
     "messages.search.model-change": "Another embedding model embeds everything anew, each text once, with progress.",
     "messages.search.tool": "An agent finds what was meant, not only what was said.",
+}
+
+SANDBOX = {
+    "sandbox.config": "The local configuration is made, shown with the isolation in force, changed and deleted.",
+    "sandbox.variables": "Variables are made, listed, changed and deleted, and are encrypted at rest.",
 }
 
 CATALOGUES = {
@@ -380,6 +393,7 @@ PROMISES = (
     | TOOLS
     | ARCHIVES
     | SEARCHING
+    | SANDBOX
     | CATALOGUES
     | DOORS
     | SENDING

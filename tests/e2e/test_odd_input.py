@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import pytest
 from tests.support.operations import Operation, read_operations
+from tests.support.sandboxes import sandbox_names
 from tests.support.script import says
 from tests.support.scripted_model import ScriptedModel
 from tests.support.tenants import Tenant
@@ -81,6 +82,10 @@ def names_for(tenant: Tenant) -> dict[str, str]:
         "conversation_id": conversation["id"],
         "run_id": f"run-{NOBODY}",
         "step_id": f"step-{NOBODY}",
+        "number": "1",
+        "provider_id": f"provider-{NOBODY}",
+        "mcp_server_id": f"mcp_server-{NOBODY}",
+        **sandbox_names(tenant.http),
     }
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from tests.support.operations import Operation, read_operations
+from tests.support.sandboxes import sandbox_names
 from tests.support.script import says
 from tests.support.talks import Talk
 from tests.support.tenants import SharedHouse, Tenant
@@ -22,9 +23,18 @@ BODIES: dict[str, JsonObject] = {
     "/v1/archives/{archive_id}/passages": {"text": "stolen"},
     "/v1/archives/{archive_id}/passages/batch": {"passages": [{"text": "stolen"}]},
     "/v1/agents/{agent_id}/archival-memory": {"text": "stolen"},
+    "/v1/providers/{provider_id}": {"api_key": "stolen"},
+    "/v1/mcp-servers/{mcp_server_id}": {
+        "server_name": "s",
+        "config": {"mcp_server_type": "stdio", "command": "x", "args": []},
+    },
+    "/v1/sandbox-config/{sandbox_config_id}": {"config": {"venv_name": "stolen"}},
+    "/v1/sandbox-config/{sandbox_config_id}/environment-variable": {"key": "STOLEN", "value": "stolen"},
 }
 """Bodies that would do something; other routes that take one get `SAID`. Ids that a body asks for are added."""
 SAID: JsonObject = {"input": "Hello?"}
+
+NOBODY = "11111111-1111-4111-8111-111111111111"
 
 NEVER = {"PATCH /v1/agents/{agent_id}/messages/{message_id}"}
 """Refused to everyone, whatever the ids."""
@@ -44,13 +54,7 @@ def belongings(talk: Talk) -> dict[str, str]:
     run = talk.run_of(answer)
     message = answer["messages"][0]
     conversation = talk.ask("POST", "/v1/conversations/", params={"agent_id": agent["id"]}, json={})
-    archive = talk.ask("POST", "/v1/archives/", json={"name": "notes"})
-    passage = talk.ask("POST", f"/v1/archives/{archive['id']}/passages", json={"text": "The key."})
-    talk.ask("PATCH", f"/v1/agents/{agent['id']}/archives/attach/{archive['id']}")
     return {
-        "archive_id": archive["id"],
-        "passage_id": passage["id"],
-        "memory_id": passage["id"],
         "agent_id": agent["id"],
         "block_id": agent["blocks"][0]["id"],
         "block_label": agent["blocks"][0]["label"],
@@ -60,6 +64,10 @@ def belongings(talk: Talk) -> dict[str, str]:
         "step_id": message["step_id"],
         "run_id": run["id"],
         "conversation_id": conversation["id"],
+        "number": "1",
+        "provider_id": f"provider-{NOBODY}",
+        "mcp_server_id": f"mcp_server-{NOBODY}",
+        **sandbox_names(talk.http),
     }
 
 
@@ -68,7 +76,6 @@ def everything(tenant: Tenant, mine: dict[str, str]) -> list[Any]:
     root = f"/v1/agents/{mine['agent_id']}"
     paths = [root, f"{root}/messages", f"{root}/tools", f"{root}/core-memory/blocks", "/v1/blocks/"]
     paths += ["/v1/agents/", "/v1/runs/", "/v1/steps/", "/v1/conversations/", "/v1/messages/", "/v1/tags/"]
-    paths += ["/v1/archives/", f"{root}/archival-memory"]
     paths += [f"/v1/runs/{mine['run_id']}", f"/v1/steps/{mine['step_id']}"]
     return [tenant.http.get(path).json() for path in paths]
 
@@ -77,9 +84,7 @@ def trespass(stranger: Tenant, operation: Operation, ids: dict[str, str]) -> int
     body: JsonObject | None = None
     if operation.fields is not None:
         body = BODIES.get(operation.path, SAID) | {key: ids[key] for key in operation.fields if key in ids}
-    needed = {"query": "key"} if "query" in operation.names("query") else {}
-    path = operation.path.format(**ids)
-    answer = stranger.http.request(operation.method, path, params=needed, json=body)
+    answer = stranger.http.request(operation.method, operation.path.format(**ids), json=body)
     return answer.status_code
 
 
@@ -103,7 +108,7 @@ def test_what_is_ones_own_cannot_be_joined_to_what_is_not(talk: Talk, stranger: 
     mine = theirs | {"agent_id": own["id"]}
     for operation in read_operations(talk.http):
         names = operation.names("path")
-        if "agent_id" in names and {"block_id", "tool_id", "archive_id"} & set(names):
+        if "agent_id" in names and {"block_id", "tool_id"} & set(names):
             assert trespass(stranger, operation, mine) == 404, operation
     for field, their, status in (
         ("block_ids", "block_id", 404),
@@ -123,12 +128,11 @@ def test_what_is_ones_own_cannot_be_joined_to_what_is_not(talk: Talk, stranger: 
 def test_lists_counts_and_cursors_do_not_tell_of_another_organisation(talk: Talk, stranger: Tenant) -> None:
     theirs = belongings(talk)
     talk.tenant.block("shared", tags=["secret-tag"])
-    for path in ("agents", "archives", "blocks", "runs", "steps", "conversations", "messages", "tags"):
+    for path in ("agents", "blocks", "runs", "steps", "conversations", "messages", "tags"):
         assert stranger.http.get(f"/v1/{path}/").json() == [], path
     assert stranger.http.get("/v1/agents/count").json() == stranger.http.get("/v1/blocks/count").json() == 0
     for path, cursor in (
         ("agents/", "agent_id"),
-        ("archives/", "archive_id"),
         ("blocks/", "block_id"),
         ("tools/", "tool_id"),
         ("messages/", "message_id"),

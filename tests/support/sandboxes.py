@@ -6,12 +6,22 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
+import httpx
+
 from remanence.sandbox.call import Job, Outcome
 from remanence.sandbox.runner import Sandbox, SandboxSettings
 
 T = TypeVar("T")
 LEVELS = ("namespaces", "landlock", "limits")
 WAIT_S = 40
+
+
+def sandbox_names(http: httpx.Client) -> dict[str, str]:
+    """The ids of a configuration and of a variable in it, made if they are not there."""
+    config = http.post("/v1/sandbox-config/local/default").json()["id"]
+    path = f"/v1/sandbox-config/{config}/environment-variable"
+    http.post(path, json={"key": "COLOUR", "value": "green"})
+    return {"sandbox_config_id": config, "env_var_id": http.get(path).json()[0]["id"]}
 
 
 class SharedSandbox:

@@ -21,6 +21,7 @@ class RunningServer:
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", 0))
         self.base_url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        settings = {"tool_client_url": self.base_url} | settings
         fixed = FixedSettings(dir=folder, database_url=database_url, local_model="off", **settings)
         self.database_url = database_url
         config = uvicorn.Config(

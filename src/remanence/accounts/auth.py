@@ -1,15 +1,17 @@
 """The door: checks the password, if there is one, and names the acting user."""
 
 import hmac
+import time
 from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from fastapi import Depends, Request
 
 from remanence.accounts import repository
+from remanence.accounts.agent_token import is_token, read_token
 from remanence.core.actor import Actor
 from remanence.db.database import Database
-from remanence.errors import BadArgument, Unauthenticated
+from remanence.errors import BadArgument, Forbidden, Unauthenticated
 from remanence.kit.ids import DEFAULT_ORG_ID, DEFAULT_USER_ID, OrgId, UserId, is_id
 
 _DEFAULT = Actor(user_id=DEFAULT_USER_ID, organization_id=DEFAULT_ORG_ID)
@@ -19,10 +21,16 @@ class Auth:
     """Calling it with a request gives the actor. Raises Unauthenticated and BadArgument."""
 
     def __init__(
-        self, db: Database, *, password: str | None, on_organization: Callable[[OrgId], Awaitable[None]]
+        self,
+        db: Database,
+        *,
+        password: str | None,
+        on_organization: Callable[[OrgId], Awaitable[None]],
+        signing_key: bytes | None = None,
     ) -> None:
         self._db = db
         self._password = password
+        self._signing_key = signing_key
         self._on_organization = on_organization
         self._actors: dict[str, Actor] = {}
         self._known_organizations: set[OrgId] = {DEFAULT_ORG_ID}
@@ -32,6 +40,9 @@ class Auth:
         return self._password is not None
 
     async def __call__(self, request: Request) -> Actor:
+        bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
+        if self._signing_key is not None and is_token(bearer):
+            return await self._find(self._check_token(request, bearer, self._signing_key))
         if self._password is not None:
             self._check_password(request, self._password)
         user_id = request.headers.get("user_id")
@@ -55,6 +66,16 @@ class Auth:
             await self._on_organization(actor.organization_id)
             self._known_organizations.add(actor.organization_id)
         return actor
+
+    @staticmethod
+    def _check_token(request: Request, text: str, key: bytes) -> UserId:
+        """Raises Unauthenticated, and Forbidden for what the token does not open."""
+        token = read_token(key, text, time.time())
+        if token is None:
+            raise Unauthenticated("The token has lapsed, or was not made here.")
+        if not token.opens(request.method, request.url.path):
+            raise Forbidden(f"This token is for agent {token.agent_id} alone.")
+        return UserId(token.user_id)
 
     @staticmethod
     def _check_password(request: Request, password: str) -> None:

@@ -16,10 +16,12 @@ from remanence.agents.schemas import (
     AgentUpdate,
     ResetMessages,
     ToolApproval,
+    ToolArguments,
     agent_bodies,
     agent_body,
 )
 from remanence.agents.service import AgentService
+from remanence.agents.tool_run import AgentToolRuns
 from remanence.archives import repository as archives
 from remanence.core.actor import Actor
 from remanence.core.agent import StopReason
@@ -39,6 +41,7 @@ from remanence.errors import Invalid, NotFound
 from remanence.memory import repository as blocks
 from remanence.memory.schemas import BlockUpdate, block_body
 from remanence.tools import repository as tools
+from remanence.tools.executor import run_body
 from remanence.tools.schemas import tool_body
 
 _ORDERS = ("created_at", "updated_at", "last_run_completion")
@@ -97,7 +100,7 @@ async def _read_include(
 Wanted = Annotated[frozenset[Include], Depends(_read_include)]
 
 
-def router(db: Database, service: AgentService) -> APIRouter:
+def router(db: Database, service: AgentService, tool_runs: AgentToolRuns) -> APIRouter:
     routes = make_routes("agents")
 
     async def state_answer(actor: Actor, agent_id: str) -> JsonBytes:
@@ -282,6 +285,14 @@ def router(db: Database, service: AgentService) -> APIRouter:
             raise Invalid("Say `requires_approval`, true or false.")
         await service.set_approval(actor, agent_id, tool_name, wanted)
         return await state_for_older(request, actor, agent_id)
+
+    @routes.post("/agents/{agent_id}/tools/{tool_name}/run")
+    async def run_tool(
+        actor: ActingUser, agent_id: AgentIdPath, tool_name: str, body: ToolArguments | None = None
+    ) -> JsonBytes:
+        args = body.args if body is not None else {}
+        result = await tool_runs.run(actor, agent_id, tool_name, args)
+        return JsonBytes(run_body(result))
 
     return routes
 

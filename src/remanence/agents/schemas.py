@@ -10,7 +10,7 @@ from remanence.agents.model_settings import model_settings_of
 from remanence.core.agent import Agent, AgentType, CompactionMode, Relations, StopReason
 from remanence.core.llm import EmbeddingConfig, LLMConfig, ResponseFormat
 from remanence.core.tool import Tool, ToolRule
-from remanence.edge.fields import MAX_NUMBER, StoredMoment
+from remanence.edge.fields import MAX_NUMBER, StoredJson, StoredMoment
 from remanence.kit import json
 from remanence.kit.ids import MessageId, id_pattern
 from remanence.kit.json import JsonObject
@@ -112,6 +112,10 @@ class AgentUpdate(_AgentFields):
 
 class ToolApproval(BaseModel):
     requires_approval: bool
+
+
+class ToolArguments(BaseModel):
+    args: StoredJson = Field(default_factory=dict[str, Any])
 
 
 class ResetMessages(BaseModel):

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from cryptography.fernet import Fernet
 
 
+KEY_FILE = "secret.key"
+
+
 class Vault:
     """Encrypts and decrypts texts. The cipher is loaded on first use: most requests need none."""
 
@@ -25,7 +28,7 @@ class Vault:
         """
         if given:
             return cls(base64.urlsafe_b64encode(hashlib.sha256(given.encode()).digest()))
-        path = folder / "secret.key"
+        path = folder / KEY_FILE
         folder.mkdir(parents=True, exist_ok=True)
         try:
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -28,8 +28,8 @@ SYSTEM_FILES = (
     "/etc/protocols", "/etc/java-openjdk", "/etc/R",
 )  # fmt: skip
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
-SCRATCH = "/tmp"
-"""Where a call works, as it sees it."""
+SCRATCH = "/scratch"
+"""Where a call works, as it sees it. Not `/tmp`: somebody's interpreter may be installed there."""
 _HOST_SCRATCH = "remanence-sandbox-"
 _INSIDE_UID = 1000
 _FIRST_UID = 1_700_000_000
@@ -82,6 +82,8 @@ def build_root(setup: Setup) -> None:
     for path in (SCRATCH, "/proc", "/dev"):
         Path(root + path).mkdir(exist_ok=True)
     Path(root + "/dev/shm").symlink_to(SCRATCH)
+    if not Path(root + "/tmp").exists():
+        Path(root + "/tmp").symlink_to(SCRATCH)
     for name, target in (("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
         Path(f"{root}/dev/{name}").symlink_to(target)
     Path(root + "/etc/passwd").write_text(f"tool:x:{_INSIDE_UID}:{_INSIDE_UID}::{SCRATCH}:/bin/sh\n")

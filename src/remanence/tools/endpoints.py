@@ -11,7 +11,14 @@ from remanence.edge.parameters import ToolIdPath, page_parameters
 from remanence.edge.responses import JsonBytes
 from remanence.edge.routes import make_routes
 from remanence.tools import repository, service
-from remanence.tools.schemas import SourceInput, ToolCreate, ToolFilter, ToolSearch, ToolUpdate, tool_body
+from remanence.tools.schemas import (
+    SourceInput,
+    ToolCreate,
+    ToolFilter,
+    ToolSearch,
+    ToolUpdate,
+    tool_body,
+)
 
 
 async def _read_filter(where: Annotated[ToolFilter, Query()]) -> ToolFilter:

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Protocol
 
 from remanence.core.actor import Actor
@@ -16,10 +17,12 @@ from remanence.errors import BadArgument, McpUnavailable, NotFound
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import ConversationId
 from remanence.kit.json import JsonObject
+from remanence.sandbox.call import Outcome
 from remanence.tools.archival import ArchivalMemory
 from remanence.tools.builtin.memory import run_memory_tool
 from remanence.tools.builtin.outcome import ToolFailure
 from remanence.tools.builtin.spelling import canonical_arguments
+from remanence.tools.code import Caller, CodeTools
 from remanence.tools.mcp.service import McpService
 from remanence.tools.recall import ConversationSearch
 
@@ -57,6 +60,8 @@ class ToolResult:
     stderr: tuple[str, ...] | None = None
     parts: tuple[ReturnPart, ...] | None = None
     """Given instead of the text where there are images in it."""
+    value: object = None
+    """What was returned, where that is more than a text."""
 
 
 class AgentMessenger(Protocol):
@@ -68,12 +73,15 @@ class AgentMessenger(Protocol):
 
 
 class ToolExecutor:
-    def __init__(self, conversation: ConversationSearch, archival: ArchivalMemory, mcp: McpService) -> None:
+    def __init__(
+        self, conversation: ConversationSearch, archival: ArchivalMemory, mcp: McpService, code: CodeTools
+    ) -> None:
         self._conversation = conversation
         self._archival = archival
         self._mcp = mcp
         self.messenger: AgentMessenger | None = None
         """Set by the room that knows how agents are spoken to."""
+        self._code = code
 
     async def execute(self, tool: Tool, args: JsonObject, context: ToolContext) -> ToolResult:
         args = args if tool.tool_type in _FOREIGN else canonical_arguments(tool.name, args)
@@ -89,6 +97,18 @@ class ToolExecutor:
         except Exception:
             log.exception("tool %s failed", tool.name)
             return ToolResult(f"{tool.name} failed inside the server. Go on without it.", succeeded=False)
+
+    async def run_once(self, tool: Tool, args: JsonObject, caller: Caller) -> ToolResult:
+        """A tool that no agent holds."""
+        parameters = parameters_of(tool)
+        args = coerce_arguments(args, parameters)
+        fault = check_arguments(args, parameters)
+        if fault is not None:
+            return ToolResult(fault, succeeded=False)
+        try:
+            return _cut(tool, code_result(tool.name, await self._code.run_tool(tool, args, caller)))
+        except ToolFailure as failure:
+            return ToolResult(failure.text, succeeded=False)
 
     async def _run(self, tool: Tool, args: JsonObject, context: ToolContext) -> ToolResult:
         if tool.edits_memory:
@@ -111,6 +131,9 @@ class ToolExecutor:
         if tool.name == "archival_memory_search":
             text = await self._archival.search(args, actor=context.actor, agent=context.agent, now=utc_now())
             return ToolResult(text, succeeded=True)
+        if tool.tool_type == "custom":
+            caller = Caller(context.actor, context.agent, context.blocks)
+            return code_result(tool.name, await self._code.run_tool(tool, args, caller))
         raise ToolFailure(f"{tool.name} cannot be run on this server.")
 
     async def _call_mcp(self, tool: Tool, args: JsonObject, context: ToolContext) -> ToolResult:
@@ -121,9 +144,58 @@ class ToolExecutor:
         return ToolResult(result.text, succeeded=not result.is_error, parts=result.parts)
 
 
+def code_result(name: str, outcome: Outcome) -> ToolResult:
+    """What came out of the sandbox, for the model and for whoever reads the record."""
+    return ToolResult(
+        outcome.text if outcome.succeeded else f"{name} failed: {outcome.text}",
+        outcome.succeeded,
+        stdout=(outcome.stdout,) if outcome.stdout else (),
+        stderr=(outcome.stderr,) if outcome.stderr else (),
+        value=outcome.value,
+    )
+
+
 def _cut(tool: Tool, result: ToolResult) -> ToolResult:
     excess = len(result.text) - tool.return_char_limit
     if excess <= 0 or tool.name in _NEVER_CUT:
         return result
     note = f"\n[The rest, {excess} characters, was cut off.]"
     return replace(result, text=result.text[: tool.return_char_limit] + note, parts=None)
+
+
+def run_once_body(name: str | None, result: ToolResult, at: datetime) -> JsonObject:
+    """A tool return message that belongs to no call and no agent, as clients know it."""
+    returned: JsonObject = {
+        "tool_return": result.text,
+        "status": "success" if result.succeeded else "error",
+        "tool_call_id": "null",
+        "stdout": result.stdout,
+        "stderr": result.stderr,
+    }
+    return {
+        "id": "null",
+        "date": at.replace(microsecond=0).isoformat(),
+        "name": name,
+        "message_type": "tool_return_message",
+        "otid": None,
+        "sender_id": None,
+        "step_id": None,
+        "is_err": None,
+        "seq_id": None,
+        "run_id": None,
+        **returned,
+        "tool_returns": [{"type": "tool", **returned}],
+    }
+
+
+def run_body(result: ToolResult) -> JsonObject:
+    """The outcome of a tool that was run for an agent, outside of its conversation."""
+    told = result.value if result.value is not None else result.text
+    return {
+        "status": "success" if result.succeeded else "error",
+        "func_return": told if result.succeeded else None,
+        "agent_state": None,
+        "stdout": result.stdout,
+        "stderr": result.stderr or (() if result.succeeded else (result.text,)),
+        "sandbox_config_fingerprint": None,
+    }

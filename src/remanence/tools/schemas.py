@@ -92,6 +92,22 @@ class ToolSearch(BaseModel):
     limit: Annotated[int, Field(ge=1, le=100)] = 50
 
 
+class ToolRun(BaseModel):
+    """A source to be run once."""
+
+    source_code: Source
+    args: StoredJson
+    env_vars: (
+        dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,254}$")], StoredText] | None
+    ) = None
+    name: StoredText | None = None
+    source_type: SourceType | None = None
+    json_schema: StoredJson | None = None
+    args_json_schema: StoredJson | None = None
+    pip_requirements: list[PackageInput] | None = None
+    npm_requirements: list[PackageInput] | None = None
+
+
 class SourceInput(BaseModel):
     code: Source
     source_type: SourceType | None = "python"

@@ -19,7 +19,7 @@ from remanence.errors import AlreadyExists, BadArgument, Invalid
 from remanence.kit.ids import new_tool_id
 from remanence.kit.json import JsonObject
 from remanence.tools import repository
-from remanence.tools.schemas import BUILTIN_TYPES, ToolCreate, ToolSearch, ToolUpdate
+from remanence.tools.schemas import BUILTIN_TYPES, ToolCreate, ToolRun, ToolSearch, ToolUpdate
 
 _SPELLINGS = {
     "python": "python",
@@ -78,6 +78,30 @@ def save_tool(connection: Connection, actor: Actor, body: ToolCreate) -> Tool:
     if body.args_json_schema is None:
         changes["args_json_schema"] = {}
     return repository.update_tool(connection, actor, existing.model_copy(update=changes))
+
+
+def unsaved_tool(actor: Actor, body: ToolRun) -> Tool:
+    """A tool to be run once. Raises BadArgument and Invalid."""
+    language = source_language(body.source_type)
+    if body.json_schema is not None:
+        schema = _checked(body.json_schema)
+    else:
+        schema = derive_schema(
+            body.source_code,
+            language,
+            args_schema=body.args_json_schema,
+            name=body.name if language == "python" else None,
+        )
+    return Tool(
+        id=new_tool_id(),
+        organization_id=actor.organization_id,
+        name=schema["name"],
+        source_code=body.source_code,
+        source_type=language,
+        json_schema=schema,
+        pip_requirements=tuple(each.requirement() for each in body.pip_requirements or ()),
+        npm_requirements=tuple(each.requirement() for each in body.npm_requirements or ()),
+    )
 
 
 def change_tool(connection: Connection, actor: Actor, tool_id: str, body: ToolUpdate) -> Tool:

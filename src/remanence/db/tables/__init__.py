@@ -34,6 +34,7 @@ from remanence.db.tables.runs import (
     StepRow,
     ToolJournalRow,
 )
+from remanence.db.tables.sandboxes import SandboxConfigRow, SandboxVariableRow
 from remanence.db.tables.search import EmbeddingBacklogRow, EmbeddingModelRow
 from remanence.db.tables.tools import ToolRow, ToolsAgentsRow
 
@@ -73,6 +74,8 @@ __all__ = [
     "RunEventsRow",
     "RunOtidRow",
     "RunRow",
+    "SandboxConfigRow",
+    "SandboxVariableRow",
     "SharedMessageRow",
     "SourcePassageRow",
     "SourceRow",

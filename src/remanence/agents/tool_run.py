@@ -1,0 +1,54 @@
+"""One of an agent's tools run by a person, outside of any conversation."""
+
+from dataclasses import replace
+
+from sqlalchemy import Connection
+
+from remanence.agents import repository
+from remanence.agents.compiling import blocks_in
+from remanence.archives import repository as archives
+from remanence.core.actor import Actor
+from remanence.core.block import PassageAdded
+from remanence.core.revision import Author
+from remanence.core.tool import Tool
+from remanence.db.database import Database
+from remanence.errors import NotFound
+from remanence.kit.json import JsonObject
+from remanence.memory import repository as blocks
+from remanence.search.ports import SearchIndex
+from remanence.tools import repository as tools
+from remanence.tools.executor import ToolContext, ToolExecutor, ToolResult
+
+
+class AgentToolRuns:
+    def __init__(self, db: Database, executor: ToolExecutor, index: SearchIndex) -> None:
+        self._db = db
+        self._executor = executor
+        self._index = index
+
+    async def run(self, actor: Actor, agent_id: str, name: str, args: JsonObject) -> ToolResult:
+        """What it edits in memory is saved. Raises NotFound for a tool that the agent does not hold."""
+
+        def read(connection: Connection) -> tuple[Tool, ToolContext]:
+            agent = repository.get_agent(connection, actor, agent_id)
+            held = {tool.name: tool for tool in tools.list_agent_tools(connection, actor, agent_id)}
+            if name not in held:
+                raise NotFound(f"Agent {agent_id} has no tool {name!r}.")
+            return held[name], ToolContext(actor, agent, blocks_in(connection, actor, agent_id, None), None)
+
+        tool, context = await self._db.read(read)
+        result = await self._executor.execute(tool, args, context)
+        try:
+            if result.edits:
+                await self._db.write(self._save, context, result)
+        except blocks.EditRefused as refusal:
+            return replace(result, text=f"Nothing was changed: {refusal.reason}", succeeded=False, edits=())
+        return result
+
+    def _save(self, connection: Connection, context: ToolContext, result: ToolResult) -> None:
+        author = Author(kind="tool", id=context.actor.user_id)
+        changes = [edit for edit in result.edits if not isinstance(edit, PassageAdded)]
+        blocks.apply_edits(connection, context.actor, context.agent.id, changes, author)
+        for edit in result.edits:
+            if isinstance(edit, PassageAdded):
+                archives.add_for_agent(connection, self._index, context.actor, context.agent.id, edit)
