@@ -18,11 +18,15 @@ from rich.table import Table
 from rich.text import Text
 
 from bench.figures import ROWS, Figure, Row
-from bench.measures import MEASURES, Bench
+from bench.measures import MEASURES as OF_THE_SERVER
+from bench.measures import Bench, Measure
 from bench.processes import ModelProcess, Storage
+from bench.tools import measure_tools
 
 KINDS = ("sqlite", "postgres")
 Results = Mapping[str, Mapping[str, Figure]]
+
+MEASURES: dict[str, Measure] = {**OF_THE_SERVER, "tools": measure_tools}
 
 
 def main() -> int:

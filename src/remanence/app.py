@@ -71,6 +71,7 @@ from remanence.search.service import Search
 from remanence.settings import Settings
 from remanence.tools import repository as tools
 from remanence.tools.archival import ArchivalMemory
+from remanence.tools.builtin.web import EXA_KEY, TAVILY_KEY, WebAccess, WebTools
 from remanence.tools.callback import ToolClients
 from remanence.tools.code import CodeTools
 from remanence.tools.endpoints import router as tool_routes
@@ -79,6 +80,7 @@ from remanence.tools.mcp.endpoints import callback_router as mcp_callback_routes
 from remanence.tools.mcp.endpoints import router as mcp_routes
 from remanence.tools.mcp.legacy import router as older_mcp_routes
 from remanence.tools.mcp.service import McpService
+from remanence.tools.programs import Programs
 from remanence.tools.recall import ConversationSearch
 from remanence.tools.run_endpoints import router as tool_run_routes
 
@@ -173,7 +175,12 @@ class _House:
         clients = ToolClients(vault.signing_key, url, settings.tool_client)
         code = CodeTools(db, vault, self._sandbox, self._environments, clients)
         self._executor = ToolExecutor(
-            ConversationSearch(search), ArchivalMemory(self._archives), self._mcp, code
+            ConversationSearch(search),
+            ArchivalMemory(self._archives),
+            self._mcp,
+            code,
+            Programs(db, code),
+            WebTools(_web_access(settings)),
         )
         self._tool_runs = AgentToolRuns(db, self._executor, index)
         self._runs = RunService(
@@ -280,6 +287,12 @@ class _House:
 
     async def _furnish(self, organization_id: OrgId) -> None:
         await self._db.write(tools.ensure_builtins, organization_id)
+
+
+def _web_access(settings: Settings) -> WebAccess:
+    given = {EXA_KEY: settings.exa_api_key, TAVILY_KEY: settings.tavily_api_key}
+    keys = {name: key.get_secret_value() for name, key in given.items() if key is not None}
+    return WebAccess(settings.fetch_private, keys, settings.exa_base_url, settings.tavily_base_url)
 
 
 def _open_sandbox(settings: Settings) -> Sandbox:

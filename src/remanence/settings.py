@@ -200,6 +200,28 @@ class Settings(BaseSettings):
         default=None,
         description="Where tools reach this server.",
     )
+    fetch_private: bool = Field(
+        default=False,
+        description="Whether `fetch_webpage` may read pages of this machine and its network.",
+    )
+    exa_api_key: SecretStr | None = Field(
+        default=None,
+        validation_alias=AliasChoices("REMANENCE_EXA_API_KEY", "EXA_API_KEY"),
+        description="Lets agents search the web with Exa.",
+    )
+    exa_base_url: str = Field(
+        default="https://api.exa.ai",
+        description="Another server that speaks the same API.",
+    )
+    tavily_api_key: SecretStr | None = Field(
+        default=None,
+        validation_alias=AliasChoices("REMANENCE_TAVILY_API_KEY", "TAVILY_API_KEY"),
+        description="Lets agents search the web with Tavily.",
+    )
+    tavily_base_url: str = Field(
+        default="https://api.tavily.com",
+        description="Another server that speaks the same API.",
+    )
     default_model: str | None = Field(
         default=None,
         description="Handle (`provider/model`) for agents that name none.",

@@ -137,6 +137,10 @@ SEARCHING = {
 }
 
 SANDBOX = {
+    "builtins.fetch": "Pages are read as text; those inside this network are refused, by name and by number.",
+    "builtins.run-code": "Programs in several languages are run, and what they print and return is told.",
+    "builtins.run-code-with-tools": "A program calls the agent's tools, but none that a person must approve.",
+    "builtins.search": "Without a key a search is an error return that says which one is missing.",
     "sandbox.config": "The local configuration is made, shown with the isolation in force, changed and deleted.",
     "sandbox.variables": "Variables are made, listed, changed and deleted, and are encrypted at rest.",
 }

@@ -80,6 +80,10 @@ class CodeTools:
         env, _ = await self._surroundings(caller)
         return await self._run(Job("program", argv=argv, files=files, env=env))
 
+    async def variables(self, actor: Actor, agent: Agent | None) -> dict[str, str]:
+        """What this agent's tools find in their environment."""
+        return (await self._surroundings(Caller(actor, agent)))[0]
+
     async def _surroundings(self, caller: Caller) -> tuple[dict[str, str], list[Package]]:
         agent = caller.agent
         variables, config = await self._db.read(

@@ -1,29 +1,26 @@
 """Runs tool calls. A failure is a result that the model can read, not an exception."""
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
-from remanence.core.actor import Actor
-from remanence.core.agent import Agent
 from remanence.core.arguments import check_arguments, coerce_arguments
-from remanence.core.block import Block, MemoryEdit
 from remanence.core.context import parameters_of
-from remanence.core.message import ReturnPart
 from remanence.core.tool import Tool, ToolType
 from remanence.errors import BadArgument, McpUnavailable, NotFound
 from remanence.kit.clock import utc_now
-from remanence.kit.ids import ConversationId
 from remanence.kit.json import JsonObject
 from remanence.sandbox.call import Outcome
 from remanence.tools.archival import ArchivalMemory
 from remanence.tools.builtin.memory import run_memory_tool
 from remanence.tools.builtin.outcome import ToolFailure
 from remanence.tools.builtin.spelling import canonical_arguments
+from remanence.tools.builtin.web import WebTools
 from remanence.tools.code import Caller, CodeTools
+from remanence.tools.context import ToolContext, ToolResult
 from remanence.tools.mcp.service import McpService
+from remanence.tools.programs import Programs
 from remanence.tools.recall import ConversationSearch
 
 log = logging.getLogger(__name__)
@@ -33,35 +30,6 @@ SENT = "Sent."
 _FOREIGN: frozenset[ToolType] = frozenset({"custom", "external_mcp"})
 _NEVER_CUT = {"conversation_search", "archival_memory_search"}
 """They bound their own answers, and half a JSON text is no use."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolContext:
-    """What a call may know of the agent that makes it."""
-
-    actor: Actor
-    agent: Agent
-    blocks: tuple[Block, ...]
-    conversation_id: ConversationId | None
-    seen: tuple[Block, ...] | None = None
-    """The blocks as the model knew them, if others may have written to them since."""
-    senders: tuple[str, ...] = ()
-    """The agents whose messages, one after the other, led to this call."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolResult:
-    text: str
-    succeeded: bool
-    edits: Sequence[MemoryEdit] = ()
-    unmerged: Sequence[MemoryEdit] = ()
-    """The edits as the model meant them, where they had to be joined with somebody else's."""
-    stdout: tuple[str, ...] | None = None
-    stderr: tuple[str, ...] | None = None
-    parts: tuple[ReturnPart, ...] | None = None
-    """Given instead of the text where there are images in it."""
-    value: object = None
-    """What was returned, where that is more than a text."""
 
 
 class AgentMessenger(Protocol):
@@ -74,7 +42,13 @@ class AgentMessenger(Protocol):
 
 class ToolExecutor:
     def __init__(
-        self, conversation: ConversationSearch, archival: ArchivalMemory, mcp: McpService, code: CodeTools
+        self,
+        conversation: ConversationSearch,
+        archival: ArchivalMemory,
+        mcp: McpService,
+        code: CodeTools,
+        programs: Programs,
+        web: WebTools,
     ) -> None:
         self._conversation = conversation
         self._archival = archival
@@ -82,6 +56,8 @@ class ToolExecutor:
         self.messenger: AgentMessenger | None = None
         """Set by the room that knows how agents are spoken to."""
         self._code = code
+        self._programs = programs
+        self._web = web
 
     async def execute(self, tool: Tool, args: JsonObject, context: ToolContext) -> ToolResult:
         args = args if tool.tool_type in _FOREIGN else canonical_arguments(tool.name, args)
@@ -134,7 +110,21 @@ class ToolExecutor:
         if tool.tool_type == "custom":
             caller = Caller(context.actor, context.agent, context.blocks)
             return code_result(tool.name, await self._code.run_tool(tool, args, caller))
-        raise ToolFailure(f"{tool.name} cannot be run on this server.")
+        return await self._run_outside(tool, args, context)
+
+    async def _run_outside(self, tool: Tool, args: JsonObject, context: ToolContext) -> ToolResult:
+        match tool.name:
+            case "run_code":
+                return await self._programs.run_code(args, context)
+            case "run_code_with_tools":
+                return await self._programs.run_with_tools(args, context, self.execute)
+            case "fetch_webpage":
+                return ToolResult(await self._web.fetch_page(str(args["url"])), succeeded=True)
+            case "web_search":
+                variables = await self._code.variables(context.actor, context.agent)
+                return ToolResult(await self._web.search(args, variables), succeeded=True)
+            case _:
+                raise ToolFailure(f"{tool.name} cannot be run on this server.")
 
     async def _call_mcp(self, tool: Tool, args: JsonObject, context: ToolContext) -> ToolResult:
         try:

@@ -1,0 +1,146 @@
+"""Fetching from addresses that users and models name, without being led back inside.
+
+A name is looked up once, the address is judged, and the connection goes to that very address: a name that
+means something else a moment later changes nothing. Each redirect is judged anew.
+"""
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import urljoin, urlsplit
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Judge = Callable[[Address], bool]
+"""Whether an address may be reached."""
+
+_METADATA = {ipaddress.ip_address(each) for each in ("fd00:ec2::254", "100.100.100.200", "168.63.129.16")}
+_CARRIERS = [ipaddress.ip_network(each) for each in ("64:ff9b::/96", "2002::/16", "2001::/32")]
+"""IPv6 that stands for an IPv4 address, and so for any."""
+
+
+class NotFetched(Exception):
+    """What was asked for cannot or may not be fetched; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    url: str
+    """Where it was in the end."""
+    status: int
+    media_type: str
+    charset: str | None
+    data: bytes
+    is_cut: bool
+
+
+def is_public(address: Address) -> bool:
+    """Anywhere in the world, but not inside: no private network, nothing of this machine or its neighbours."""
+    plain = _unwrapped(address)
+    return plain.is_global and not plain.is_multicast and not _is_carrier(plain) and plain not in _METADATA
+
+
+def is_no_metadata(address: Address) -> bool:
+    """Anywhere but where machines keep what only they may know."""
+    plain = _unwrapped(address)
+    return not plain.is_link_local and not _is_carrier(plain) and plain not in _METADATA
+
+
+def _unwrapped(address: Address) -> Address:
+    return (address.ipv4_mapped or address) if isinstance(address, ipaddress.IPv6Address) else address
+
+
+def _is_carrier(address: Address) -> bool:
+    return any(address in network for network in _CARRIERS)
+
+
+async def fetch(
+    url: str, *, allows: Judge, max_bytes: int, timeout_s: float, max_redirects: int = 5, accept: str = "*/*"
+) -> Fetched:
+    """Raises NotFetched."""
+    connector = aiohttp.TCPConnector(resolver=_Resolver(allows), use_dns_cache=False, force_close=True)
+    timeout = aiohttp.ClientTimeout(total=timeout_s)
+    headers = {"user-agent": "remanence", "accept": accept}
+    try:
+        async with aiohttp.ClientSession(connector=connector, timeout=timeout, headers=headers) as session:
+            for _ in range(max_redirects + 1):
+                _check(url, allows)
+                async with session.get(url, allow_redirects=False) as response:
+                    target = response.headers.get("location")
+                    if response.status not in (301, 302, 303, 307, 308) or not target or not max_redirects:
+                        return await _read(url, response, max_bytes)
+                    url = urljoin(url, target)
+    except TimeoutError:
+        raise NotFetched(f"{url} did not answer within {timeout_s:g} seconds") from None
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        raise NotFetched(f"{url} could not be fetched: {error}") from None
+    raise NotFetched(f"{url} redirects more than {max_redirects} times")
+
+
+def _check(url: str, allows: Judge) -> None:
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+    except ValueError:
+        host, parts = None, urlsplit("")
+    if parts.scheme not in ("http", "https") or not host:
+        raise NotFetched(f"{url} is not a web address: it must begin with http:// or https://")
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return  # a name: the resolver judges what it stands for
+    if not allows(address):
+        raise NotFetched(f"{host} is an address inside this network, which is not reached from here")
+
+
+async def _read(url: str, response: aiohttp.ClientResponse, max_bytes: int) -> Fetched:
+    data = bytearray()
+    async for part in response.content.iter_chunked(65536):
+        data += part
+        if len(data) > max_bytes:
+            break
+    return Fetched(
+        url,
+        response.status,
+        response.content_type,
+        response.charset,
+        bytes(data[:max_bytes]),
+        is_cut=len(data) > max_bytes,
+    )
+
+
+class _Resolver(AbstractResolver):
+    """Looks names up, and gives nothing that may not be reached."""
+
+    def __init__(self, allows: Judge) -> None:
+        self._allows = allows
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, family=family)
+        results: list[ResolveResult] = []
+        for kind, _, protocol, _, place in found:
+            address = str(place[0])
+            # One bad address is enough: whoever owns the name chose what it stands for.
+            if not self._allows(ipaddress.ip_address(address.partition("%")[0])):
+                raise NotFetched(f"{host} is inside this network, which is not reached from here")
+            results.append(
+                ResolveResult(
+                    hostname=host,
+                    host=address,
+                    port=port,
+                    family=kind,
+                    proto=protocol,
+                    flags=socket.AI_NUMERICHOST,
+                )
+            )
+        return results
+
+    async def close(self) -> None:
+        """There is nothing to close."""
