@@ -232,6 +232,7 @@ async def measure_search(bench: Bench) -> None:
             agent = await client.create_agent("bench-search")
             await seed_history(bench.server.database_url, agent, size, in_window=False, talk=talk)
             await _check_tools(client, agent, 2)
+            await _wait_for_vectors(client, agent)
             times: list[float] = []
             for _ in range(bench.scaled(40, 2)):
                 answer = await client.send(agent, f"{talk.query(2, True)} {talk.query(2, False)}")
@@ -239,6 +240,38 @@ async def measure_search(bench: Bench) -> None:
                 metrics = await client.get(f"/steps/{step_id}/metrics")
                 times.append(metrics["tool_execution_ns"] / 1e9)
             bench.figures[f"search_{name}"] = in_ms(times)
+
+
+async def measure_archives(bench: Bench) -> None:
+    """Passages inserted one by one and searched through the API, with the embedded model at work."""
+    talk = Talk()
+    async with bench.client() as client:
+        agent = await client.create_agent("bench-say")
+        path = f"/agents/{agent}/archival-memory"
+        stored = await client.post(path, {"text": talk.sentence()})
+        archive = stored[0]["archive_id"]
+        held = 1
+        for name, size in (("1k", bench.scaled(1_000, 50)), ("10k", bench.scaled(10_000, 100))):
+            while held < size:
+                batch = [{"text": talk.sentence()} for _ in range(min(500, size - held))]
+                await client.post(f"/archives/{archive}/passages/batch", {"passages": batch})
+                held += len(batch)
+            searches: list[float] = []
+            for _ in range(bench.scaled(40, 2)):
+                query = f"{talk.query(2, True)} {talk.query(2, False)}"
+                searches += await _timed(1, client, f"{path}/search", query=query)
+            bench.figures[f"archival_search_{name}"] = in_ms(searches)
+        inserts: list[float] = []
+        for _ in range(bench.scaled(60, 2)):
+            began = time.perf_counter()
+            await client.post(path, {"text": talk.sentence()})
+            inserts.append(time.perf_counter() - began)
+        bench.figures["archival_insert"] = in_ms(inserts)
+
+
+async def _wait_for_vectors(client: Client, agent: str) -> None:
+    while (await client.get(f"/agents/{agent}/embedding"))["waiting"]:  # noqa: ASYNC110 - the server tells nobody
+        await asyncio.sleep(0.05)
 
 
 async def measure_prefix(bench: Bench) -> None:
@@ -254,7 +287,10 @@ async def measure_prefix(bench: Bench) -> None:
 
 
 async def measure_bytes(bench: Bench) -> None:
-    """What the database grows by, indexes, runs, steps and search included, while agents are spoken to."""
+    """What the database grows by, indexes, runs, steps and search included, while agents are spoken to.
+
+    Vectors are told apart: how large they are is the embedding model's choice.
+    """
     talk = Talk()
     async with bench.client() as client:
         lanes = bench.scaled(16, 4)
@@ -271,7 +307,8 @@ async def measure_bytes(bench: Bench) -> None:
         after = await database_bytes(url)
     messages = 2 * lanes * bench.scaled(60, 2)
     grown = {name: (size - before.get(name, 0)) / messages for name, size in after.items()}
-    total = grown.pop("all")
+    vectors = sum(size for name, size in grown.items() if "search_vectors" in name)
+    total = grown.pop("all") - vectors
     largest = sorted(grown.items(), key=lambda item: -item[1])[:6]
     note = ", ".join(f"{name} {size:.0f}" for name, size in largest if size >= 1)
     bench.figures["bytes"] = Figure(total, note=note or None)
@@ -293,6 +330,7 @@ MEASURES: dict[str, Measure] = {
     "streams": measure_streams,
     "history": measure_history,
     "search": measure_search,
+    "archives": measure_archives,
     "prefix": measure_prefix,
     "bytes": measure_bytes,
     "memory": measure_memory,

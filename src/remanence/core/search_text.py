@@ -298,6 +298,16 @@ _REPEATING_TOOLS = frozenset(
 _NOTICES = ('"heartbeat"', '"login"', '"system_alert"')
 
 
+def said_plainly(role: str, text: str) -> str:
+    """The same as `message_words` for a message that is a text alone."""
+    words = "" if role == "user" and _is_notice(text) else text
+    if role == "user":
+        words = unpack_user_message(words) if words else ""
+    elif role not in ("assistant", "approval"):
+        words = ""
+    return words if words.isascii() else unicodedata.normalize("NFC", words)
+
+
 def message_words(message: Message) -> str:
     """What was said in a message, for the index; empty if it is not to be found.
 
@@ -310,8 +320,7 @@ def message_words(message: Message) -> str:
 def _said_in(message: Message) -> str:
     match message.role:
         case "user":
-            text = message.text
-            return "" if _is_notice(text) else unpack_user_message(text)
+            return said_plainly("user", message.text)
         case "assistant" | "approval":
             said = [words for call in message.tool_calls if (words := _said_by(call))]
             return "\n".join(said) if said else message.text

@@ -160,6 +160,7 @@ class Pool:
         self._near = near
         self._texts = texts
         self._rarities = rarities(found.frequencies)
+        self._asked = set(prepare(query.text).split())
         self._is_about = len(sought.terms) > 1
         """There is more asked than who spoke."""
         self._words: dict[str, float] = {}
@@ -235,6 +236,7 @@ class Pool:
         document = self._texts[id][0]
         if document.kind != "message":
             return 1.0
-        words = set(prepare(self._query.text).split())
-        is_named = bool(words & set(prepare(document.speaker or "").split()))
+        is_named = bool(document.speaker) and not self._asked.isdisjoint(
+            prepare(document.speaker or "").split()
+        )
         return length_prior(document.text) * (NAMED_SPEAKER if is_named else 1.0)

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, and_, bindparam, 
 
 from remanence.core.llm import EmbeddingConfig
 from remanence.core.message import Message
-from remanence.core.search_text import message_words
+from remanence.core.search_text import message_words, said_plainly
 from remanence.db.tables import AgentRow, MessageRow
 from remanence.kit import json
 from remanence.search.ports import Document, SearchQuery
@@ -33,18 +33,21 @@ _BY_ID = (
 def message_document(message: Message, organization_id: str) -> Document | None:
     """None for messages that are not to be found: prompts, summaries, notices, bare tool calls."""
     words = message_words(message)
-    if not words:
-        return None
+    return _said(words, message, message.role, organization_id) if words else None
+
+
+def _said(words: str, source: Any, role: str, organization_id: str | None = None) -> Document:
+    """`source` is a message or its row."""
     return Document(
         kind="message",
-        id=message.id,
-        owner_id=message.agent_id,
-        organization_id=organization_id,
+        id=source.id,
+        owner_id=source.agent_id,
+        organization_id=organization_id or source.organization_id,
         text=words,
-        created_at=message.created_at,
-        conversation_id=message.conversation_id,
-        role="assistant" if message.role == "approval" else message.role,
-        speaker=message.name if message.role != "tool" else None,
+        created_at=source.created_at,
+        conversation_id=source.conversation_id,
+        role="assistant" if role == "approval" else role,
+        speaker=source.name if role != "tool" else None,
     )
 
 
@@ -214,6 +217,11 @@ def _documents(rows: Iterable[Row[Any]]) -> Iterator[Document]:
 
 
 def _document(row: Row[Any]) -> Document | None:
+    content: list[dict[str, Any]] = row.content or []
+    if not row.tool_calls and not row.tool_returns and all(part["type"] == "text" for part in content):
+        # Most are plain words, and a search reads many: a message need not be made of each.
+        words = said_plainly(row.role, "".join(part["text"] for part in content))
+        return _said(words, row, row.role) if words else None
     message = Message.model_validate(
         {
             "id": row.id,

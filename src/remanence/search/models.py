@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, select
 
 from remanence.core.llm import EmbeddingConfig
+from remanence.core.vector import dimensions_of
 from remanence.db.dialect import insert
 from remanence.db.tables import EmbeddingModelRow
-from remanence.search.ports import Kind
+from remanence.search.ports import Document, Kind
 
 
 def fingerprint(config: EmbeddingConfig, dimensions: int) -> str:
@@ -51,6 +52,23 @@ def number_of_model(
         number = connection.scalar(known)
     assert number is not None
     return number
+
+
+def number_models(
+    connection: Connection, documents: Sequence[Document]
+) -> dict[tuple[EmbeddingConfig, str, Kind], int]:
+    """The models of documents that come with vectors, by configuration, organisation and kind."""
+    numbers: dict[tuple[EmbeddingConfig, str, Kind], int] = {}
+    for document in documents:
+        if document.embedding is None or not document.embedding.vectors:
+            continue
+        key = (document.embedding.config, document.organization_id, document.kind)
+        if key not in numbers:
+            dimensions = dimensions_of(document.embedding.vectors[0])
+            numbers[key] = number_of_model(
+                connection, document.organization_id, document.kind, key[0], dimensions
+            )
+    return numbers
 
 
 def list_models(

@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 
 from remanence.core.vector import Vector, dimensions_of, pack_vector, unpack_vector
 from remanence.kit import json
-from remanence.search.models import list_models, number_of_model
+from remanence.search.models import list_models, number_models
 from remanence.search.ports import Document, SearchQuery
 
 if TYPE_CHECKING:
@@ -105,15 +105,14 @@ class PostgresVectors:
 
     def add(self, connection: Connection, documents: Sequence[Document]) -> None:
         rows: list[dict[str, Any]] = []
+        numbers = number_models(connection, documents)
         for document in documents:
             embedding = document.embedding
             if embedding is None or not embedding.vectors:
                 continue
             dimensions = dimensions_of(embedding.vectors[0])
             self._draw_graph(connection, dimensions)
-            model = number_of_model(
-                connection, document.organization_id, document.kind, embedding.config, dimensions
-            )
+            model = numbers[embedding.config, document.organization_id, document.kind]
             rows += [
                 {
                     "document": document.id[-36:],

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from sqlalchemy import Connection
 
 from remanence.core.vector import Vector, dimensions_of
-from remanence.search.models import list_models, number_of_model
+from remanence.search.models import list_models, number_models
 from remanence.search.ports import Document, SearchQuery
 from remanence.search.sqlite_words import ROLES, micros, packed, tagged_documents
 
@@ -57,16 +57,13 @@ class SqliteVectors:
 
         self._take_out(connection, [document.id for document in documents])
         rows: list[tuple[object, ...]] = []
+        numbers = number_models(connection, documents)
         for document in documents:
             embedding = document.embedding
             if embedding is None or not embedding.vectors:
                 continue
-            dimensions = dimensions_of(embedding.vectors[0])
-            model = number_of_model(
-                connection, document.organization_id, document.kind, embedding.config, dimensions
-            )
             about = (
-                model,
+                numbers[embedding.config, document.organization_id, document.kind],
                 packed(document.owner_id),
                 packed(document.id),
                 micros(document.created_at),
