@@ -20,6 +20,7 @@ from remanence.agents.state import StateStore
 from remanence.agents.tool_run import AgentToolRuns
 from remanence.archives.endpoints import router as archive_routes
 from remanence.archives.service import ArchiveService
+from remanence.core.budget import ContextLimits
 from remanence.db.database import Database, open_database
 from remanence.db.migrate import migrate
 from remanence.edge.errors import install_error_handlers
@@ -163,6 +164,7 @@ class _House:
             index,
             default_model=self._default_model,
             default_embedding=default_embedding,
+            evicted_share=settings.context_evicted_share,
         )
         self._mcp = McpService(db, vault, allows_local=settings.allows_local_mcp)
         self._helpers = Helpers(self._agents)
@@ -193,6 +195,7 @@ class _House:
             self._supervisor,
             ImageFetcher(),
             self._spending,
+            limits=ContextLimits(settings.context_warning_share, settings.context_full_share),
             approval_expiry_s=settings.approval_expiry_s,
         )
         self._executor.messenger = AgentMessenger(db, self._runs, self._background)

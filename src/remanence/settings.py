@@ -230,6 +230,24 @@ class Settings(BaseSettings):
         default="local/wordllama-256",
         description="Handle of the embedding model for agents and archives that name none; `off` for search by words alone.",
     )
+    context_warning_share: float = Field(
+        default=0.7,
+        gt=0,
+        le=1,
+        description="How full the window is when an agent is told that room is getting scarce.",
+    )
+    context_full_share: float = Field(
+        default=0.9,
+        gt=0,
+        le=1,
+        description="How full the window is when older messages are summed up and leave it.",
+    )
+    context_evicted_share: float = Field(
+        default=0.3,
+        gt=0,
+        lt=1,
+        description="How much of a sliding window then leaves it, for agents that do not say.",
+    )
     local_model: Annotated[Literal["standard", "small", "off"], BeforeValidator(_lower)] = Field(
         default="standard",
         description="Which embedded model is offered.",

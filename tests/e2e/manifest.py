@@ -227,6 +227,31 @@ TURNS = {
     "window.storable": "Odd letters and odd ids in a reply break nothing.",
 }
 
+COMPACTION = {
+    "compaction.after-step": "A step that fills the window is followed by a summary of what then leaves it.",
+    "compaction.again": "A summary is carried over into the next one.",
+    "compaction.asked": "summarize and compact make room at once, in their turn; with nothing to leave out nothing changes.",
+    "compaction.before-call": "What would not fit makes room before the model is asked.",
+    "compaction.conversations": "Every conversation has a window of its own.",
+    "compaction.heartbeat": "It works for every kind of agent.",
+    "compaction.killed": "A process that dies while room is made loses nothing, and the next one goes on.",
+    "compaction.long-turn": "Within a turn its question stays, and calls keep their returns.",
+    "compaction.messages": "A reply holds an event and a summary message if asked for, else the packed notice.",
+    "compaction.modes": "Each of the four modes leaves what it says.",
+    "compaction.next-prompt": "The model sees the summary behind the system message, in place of what left.",
+    "compaction.no-model": "Where no model writes a summary, excerpts stand in.",
+    "compaction.overflow": "A provider that finds the prompt too long is asked again with less.",
+    "compaction.recall": "What left the window is listed, and found by search.",
+    "compaction.recompiled": "The system message is compiled anew and keeps its id.",
+    "compaction.replicas": "One process makes room, another goes on from there.",
+    "compaction.settings": "clip_chars and thresholds hold.",
+    "compaction.smaller": "What comes in place of messages is smaller than they were.",
+    "compaction.summariser": "The model in the settings writes the summary, or else the agent's own.",
+    "compaction.too-large": "A block, tool or message that alone is too large is named, and the agent works when it is mended.",
+    "compaction.usage": "What summaries cost is counted.",
+    "compaction.warning": "An agent whose window fills up is told, once per fill.",
+}
+
 RULES = {
     "rules.children": "constrain_child_tools: only the children may follow, and one must.",
     "rules.conditional": "conditional: the child is chosen by what was returned.",
@@ -402,6 +427,7 @@ PROMISES = (
     | DOORS
     | SENDING
     | TURNS
+    | COMPACTION
     | RULES
     | STREAMS
     | HISTORY

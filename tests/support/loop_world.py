@@ -24,18 +24,19 @@ from remanence.core.message import Message, text_parts
 from remanence.core.packing import unpack_tool_return
 from remanence.core.run import Run, Step
 from remanence.core.tool import Tool
-from remanence.errors import AppError
+from remanence.errors import AppError, NotFound
 from remanence.kit.ids import (
     DEFAULT_ORG_ID,
     DEFAULT_USER_ID,
     AgentId,
     MessageId,
+    OrgId,
     ToolId,
     new_run_id,
     new_step_id,
 )
 from remanence.kit.json import JsonObject
-from remanence.runs.plan import LoopDoors, RunPlan, Saved, StepRecord
+from remanence.runs.plan import CompactionRecord, LoopDoors, RunPlan, Saved, StepRecord
 from remanence.tools.executor import ToolContext, ToolResult
 
 _MOMENT = datetime(2026, 1, 2, tzinfo=UTC)
@@ -105,6 +106,8 @@ class World:
             checkpoint=self._checkpoint,
             fail=self._fail,
             close=self._close,
+            resolve=self._resolve,
+            compact=self._compact,
         )
 
     async def _load(self, _: RunPlan) -> AgentState:
@@ -139,6 +142,12 @@ class World:
 
     async def _close(self, _: RunPlan, reason: StopReason, __: str | None, ___: int) -> None:
         raise AssertionError(f"closed as {reason} without a step")
+
+    async def _resolve(self, handle: str, _: OrgId) -> LLMConfig:
+        raise NotFound(f"There is no model {handle}.")
+
+    async def _compact(self, _: RunPlan, __: AgentState, ___: CompactionRecord) -> AgentState:
+        raise AssertionError("there is room enough in this world")
 
 
 def plan_of(*inputs: Message, answer: Answer | None = None, background: bool = True) -> RunPlan:

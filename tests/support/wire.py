@@ -113,6 +113,8 @@ OWN = {
     "hidden_reasoning_message": ["state", "hidden_reasoning"],
     "tool_call_message": ["tool_call", "tool_calls"],
     "tool_return_message": [*_RETURN, "tool_returns"],
+    "summary_message": ["summary", "compaction_stats"],
+    "event_message": ["event_type", "event_data"],
 }
 
 
@@ -155,5 +157,9 @@ def _said(message: JsonObject) -> str:
         case "reasoning_message":
             assert message["signature"] is None
             return f"[{message['source']}] {message['reasoning']}"
+        case "summary_message":
+            return str(message["summary"])
+        case "event_message":
+            return f"{message['event_type']} {message['event_data']['trigger']}"
         case kind:
             return str(message[OWN[kind][-1]])

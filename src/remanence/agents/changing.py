@@ -2,24 +2,18 @@
 
 from typing import Any
 
+from remanence.agents.compaction_settings import first_settings, merge_settings
 from remanence.agents.model_settings import apply_model_settings
-from remanence.agents.schemas import AgentCreate, AgentUpdate, CompactionInput
+from remanence.agents.schemas import AgentCreate, AgentUpdate
 from remanence.core.actor import Actor
-from remanence.core.agent import Agent, CompactionSettings
+from remanence.core.agent import Agent
 from remanence.core.llm import EmbeddingConfig, LLMConfig
 from remanence.core.naming import new_agent_name
-from remanence.core.profile import Profile, compaction_prompt, default_system, file_limits
+from remanence.core.profile import Profile, default_system, file_limits
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import new_agent_id
 
 HIDING_TAG = "role:subagent"
-
-LIGHT_MODELS = {
-    "openai": "openai/gpt-5-mini",
-    "anthropic": "anthropic/claude-haiku-4-5",
-    "google_ai": "google_ai/gemini-2.5-flash",
-}
-"""What writes summaries when nothing else is said: each provider's small model."""
 
 _PLAIN_FIELDS = (
     "name",
@@ -43,7 +37,13 @@ _PLAIN_FIELDS = (
 
 
 def new_agent(
-    actor: Actor, body: AgentCreate, profile: Profile, config: LLMConfig, embedding: EmbeddingConfig | None
+    actor: Actor,
+    body: AgentCreate,
+    profile: Profile,
+    config: LLMConfig,
+    embedding: EmbeddingConfig | None,
+    *,
+    evicted_share: float,
 ) -> Agent:
     """All of it but what needs the database: its tool rules."""
     limits = file_limits(config.context_window)
@@ -58,7 +58,7 @@ def new_agent(
         metadata=body.metadata,
         llm_config=config,
         embedding_config=embedding,
-        compaction_settings=new_compaction(body.compaction_settings, config),
+        compaction_settings=first_settings(body.compaction_settings, config, share=evicted_share),
         response_format=body.response_format,
         message_buffer_autoclear=body.message_buffer_autoclear or profile.forces_autoclear,
         enable_sleeptime=body.enable_sleeptime,
@@ -95,7 +95,9 @@ def changes_to(
     if embedding is not None:
         changes["embedding_config"] = embedding
     if body.compaction_settings is not None:
-        changes["compaction_settings"] = _merged(agent.compaction_settings, body.compaction_settings, config)
+        changes["compaction_settings"] = merge_settings(
+            agent.compaction_settings, body.compaction_settings, config
+        )
     if body.tool_rules is not None:
         changes["tool_rules"] = tuple(body.tool_rules)
     return changes
@@ -113,35 +115,6 @@ def adjusted(config: LLMConfig, body: AgentCreate | AgentUpdate, changes: dict[s
         changes["parallel_tool_calls"] = body.parallel_tool_calls
     config = config.model_copy(update=changes) if changes else config
     return apply_model_settings(config, body.model_settings) if body.model_settings else config
-
-
-def new_compaction(given: CompactionInput | None, config: LLMConfig) -> CompactionSettings:
-    given = given or CompactionInput()
-    light = LIGHT_MODELS.get(config.model_endpoint_type, config.handle)
-    return CompactionSettings(
-        model=given.model or light,
-        model_settings=given.model_settings,
-        prompt=given.prompt or compaction_prompt(given.mode),
-        prompt_acknowledgement=given.prompt_acknowledgement,
-        clip_chars=given.clip_chars,
-        mode=given.mode,
-        sliding_window_percentage=given.sliding_window_percentage,
-    )
-
-
-def _merged(
-    current: CompactionSettings | None, given: CompactionInput, config: LLMConfig
-) -> CompactionSettings:
-    """Given fields win; another mode brings its own prompt unless one is given too."""
-    base = current or new_compaction(None, config)
-    changes = {
-        name: value
-        for name, value in given.model_dump(include=given.model_fields_set).items()
-        if value is not None or name == "clip_chars"  # where null has a meaning: no clipping
-    }
-    if given.mode != base.mode and "mode" in changes and not given.prompt:
-        changes["prompt"] = compaction_prompt(given.mode)
-    return base.model_copy(update=changes)
 
 
 def _or(given: int | None, default: int) -> int:

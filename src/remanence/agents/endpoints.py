@@ -38,6 +38,7 @@ from remanence.edge.parameters import (
 from remanence.edge.responses import JsonBytes, message_body
 from remanence.edge.routes import make_routes
 from remanence.errors import Invalid, NotFound
+from remanence.kit.ids import id_pattern
 from remanence.memory import repository as blocks
 from remanence.memory.schemas import BlockUpdate, block_body
 from remanence.tools import repository as tools
@@ -160,8 +161,12 @@ def router(db: Database, service: AgentService, tool_runs: AgentToolRuns) -> API
         return JsonBytes(text)
 
     @routes.get("/agents/{agent_id}/context", deprecated=True)
-    async def retrieve_context(actor: ActingUser, agent_id: AgentIdPath) -> JsonBytes:
-        state, recall, archival = await service.load_window(actor, agent_id)
+    async def retrieve_context(
+        actor: ActingUser,
+        agent_id: AgentIdPath,
+        conversation_id: Annotated[str | None, Query(pattern=f"^default$|{id_pattern('conv')}")] = None,
+    ) -> JsonBytes:
+        state, recall, archival = await service.load_window(actor, agent_id, conversation_id)
         body = await asyncio.to_thread(overview_of, state, recall_count=recall, archival_count=archival)
         return JsonBytes(body)
 

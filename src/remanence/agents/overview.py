@@ -3,15 +3,12 @@
 from typing import Any
 
 from remanence.core.agent import AgentState
+from remanence.core.budget import message_tokens
 from remanence.core.context import tool_specs
-from remanence.core.message import Message
 from remanence.core.prompt import split_system
 from remanence.kit import json
 from remanence.kit.tokens import count_tokens
 from remanence.messages.schemas import stored_body
-
-_PER_MESSAGE_TOKENS = 3
-"""Role and separators, which providers count too."""
 
 
 def overview_of(state: AgentState, *, recall_count: int, archival_count: int) -> dict[str, Any]:
@@ -43,7 +40,7 @@ def overview_of(state: AgentState, *, recall_count: int, archival_count: int) ->
         "external_memory_summary": count_tokens(sections.metadata or ""),
         "summary_memory": count_tokens(summary or ""),
         "functions_definitions": count_tokens(json.encode_text(functions)) if functions else 0,
-        "messages": sum(_message_tokens(message) for message in spoken),
+        "messages": sum(message_tokens(message) for message in spoken),
     }
     return {
         "context_window_size_max": state.agent.llm_config.context_window,
@@ -70,9 +67,3 @@ def overview_of(state: AgentState, *, recall_count: int, archival_count: int) ->
         "num_tokens_messages": tokens["messages"],
         "messages": [stored_body(message) for message in window],
     }
-
-
-def _message_tokens(message: Message) -> int:
-    texts = [message.text, *(call.arguments for call in message.tool_calls)]
-    texts += [each.content for each in message.tool_returns if isinstance(each.content, str)]
-    return _PER_MESSAGE_TOKENS + sum(count_tokens(text) for text in texts)

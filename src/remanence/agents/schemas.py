@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from remanence.agents.groups.schemas import group_body
 from remanence.agents.model_settings import model_settings_of
-from remanence.core.agent import Agent, AgentType, CompactionMode, Relations, StopReason
+from remanence.core.agent import Agent, AgentType, CompactionMode, CompactionSettings, Relations, StopReason
 from remanence.core.llm import EmbeddingConfig, LLMConfig, ResponseFormat
 from remanence.core.tool import Tool, ToolRule
 from remanence.edge.fields import MAX_NUMBER, StoredJson, StoredMoment
@@ -37,6 +37,8 @@ class CompactionInput(BaseModel):
     clip_chars: int | None = 50_000
     mode: CompactionMode = "sliding_window"
     sliding_window_percentage: Annotated[float, Field(gt=0, lt=1)] = 0.3
+    warning_threshold: Annotated[float | None, Field(gt=0, le=1)] = None
+    full_threshold: Annotated[float | None, Field(gt=0, le=1)] = None
 
 
 class _AgentFields(BaseModel):
@@ -164,7 +166,7 @@ def agent_body(
         "model": agent.llm_config.handle,
         "embedding": agent.embedding_config.handle if agent.embedding_config else None,
         "model_settings": model_settings_of(agent.llm_config),
-        "compaction_settings": _dump(compaction) if compaction else None,
+        "compaction_settings": _compaction_body(compaction) if compaction else None,
         "response_format": agent.response_format.model_dump(exclude_none=True)
         if agent.response_format
         else None,
@@ -203,6 +205,12 @@ def agent_body(
         "per_file_view_window_char_limit": agent.per_file_view_window_char_limit,
         "hidden": agent.hidden,
     }
+
+
+def _compaction_body(settings: CompactionSettings) -> dict[str, Any]:
+    """Thresholds are ours and not in the contract, so they are shown only where they are set."""
+    body = settings.model_dump(mode="json")
+    return {key: body[key] for key in body if body[key] is not None or not key.endswith("_threshold")}
 
 
 def _dump(model: BaseModel) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from remanence.agents import repository
 from remanence.agents.beginnings import first_messages, system_message
 from remanence.agents.changing import adjusted, changes_to, new_agent
 from remanence.agents.compiling import compile_for, compile_text, recompile
+from remanence.agents.conversations.repository import get_conversation
 from remanence.agents.queries import EVERYTHING, AgentQuery, Include
 from remanence.agents.schemas import AgentCreate, AgentUpdate
 from remanence.agents.state import load_state
@@ -33,7 +34,7 @@ from remanence.core.tool import RequiresApproval, Tool, ToolRule
 from remanence.db.database import Database
 from remanence.errors import BadArgument, Invalid, NotFound
 from remanence.kit.clock import find_zone, utc_now
-from remanence.kit.ids import AgentId, MessageId
+from remanence.kit.ids import AgentId, ConversationId, MessageId
 from remanence.kit.json import JsonObject
 from remanence.kit.vault import Vault
 from remanence.llm.catalogue import Catalogue
@@ -67,6 +68,7 @@ class AgentService:
         *,
         default_model: Callable[[], str | None],
         default_embedding: str | None,
+        evicted_share: float = 0.3,
     ) -> None:
         self._db = db
         self._catalogue = catalogue
@@ -74,6 +76,7 @@ class AgentService:
         self._index = index
         self._default_model = default_model
         self._default_embedding = default_embedding
+        self._evicted_share = evicted_share
         self.household: Household | None = None
         """Set by whoever knows which agents belong together."""
 
@@ -101,7 +104,7 @@ class AgentService:
     ) -> Loaded:
         """Makes an agent within a transaction, from a body that was checked."""
         profile = profile_of(body.agent_type)
-        agent = new_agent(actor, body, profile, config, embedding)
+        agent = new_agent(actor, body, profile, config, embedding, evicted_share=self._evicted_share)
         chosen = _choose_tools(connection, actor, body, profile)
         agent = agent.model_copy(update={"tool_rules": _rules(body, profile, chosen, agent.llm_config)})
         repository.insert_agent(connection, agent)
@@ -312,11 +315,16 @@ class AgentService:
 
         return await self._db.read(read)
 
-    async def load_window(self, actor: Actor, agent_id: str) -> tuple[AgentState, int, int]:
-        """The agent with its window, and how much recall and archival memory hold beside it."""
+    async def load_window(
+        self, actor: Actor, agent_id: str, conversation: str | None
+    ) -> tuple[AgentState, int, int]:
+        """The agent with its window, and how much recall and archival memory hold beside it. Raises NotFound."""
+        lane = ConversationId(conversation) if conversation not in (None, "default") else None
 
         def read(connection: Connection) -> tuple[AgentState, int, int]:
-            state = load_state(connection, actor, AgentId(agent_id), None, 0)
+            state = load_state(connection, actor, AgentId(agent_id), lane, 0)
+            if lane and get_conversation(connection, actor, lane).agent_id != agent_id:
+                raise NotFound(f"Agent {agent_id} has no conversation {lane}.")
             recall = messages.count_messages(connection, state.agent.id)
             return state, recall, repository.count_passages(connection, state.agent.id)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from remanence.core.agent import AgentState, CompactionSettings
 from remanence.core.block import Block
-from remanence.core.llm import InContext, LLMConfig, ModelRequest, ToolSpec
+from remanence.core.llm import InContext, LLMConfig, ModelRequest, ToolSpec, Usage
 from remanence.core.message import ImagePart, Message, ReasoningPart, ReturnPart, TextPart
 from remanence.kit import json
 from remanence.kit.tokens import count_tokens, estimate_tokens
@@ -17,10 +17,10 @@ from remanence.kit.tokens import count_tokens, estimate_tokens
 PER_MESSAGE_TOKENS = 4
 """Role and separators, which providers count too."""
 _IMAGE_TOKENS = 1_000
-_RATIO_BOUNDS = (0.7, 2.0)
-"""A provider that reports less or more than this of our own count is not believed: some report nothing true."""
-_LEAST_PROMPT_SHARE = 0.5
-"""Of the window, however much is set aside for the reply."""
+_RATIO_BOUNDS = (1.0, 1.3)
+"""A provider that counts more than we do is followed so far, one that counts less is not: some report nothing true."""
+_BELIEVED_FROM = 0.7
+"""Of our own estimate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class ContextLimits:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a request may take, in tokens."""
+    """What a request may take, in tokens: more than `window` is not sent, more than `full` makes room after it."""
 
     window: int
     warning: int
@@ -52,9 +52,7 @@ def budget_of(config: LLMConfig, settings: CompactionSettings | None, limits: Co
     window = config.context_window
     warning = limits.warning if settings is None else settings.warning_threshold or limits.warning
     full = limits.full if settings is None else settings.full_threshold or limits.full
-    for_prompt = max(window - (config.max_tokens or 0), int(window * _LEAST_PROMPT_SHARE))
-    bound = min(int(window * full), for_prompt)
-    return Budget(window, warning=min(int(window * warning), bound), full=bound)
+    return Budget(window, warning=int(window * warning), full=int(window * full))
 
 
 def request_tokens(request: ModelRequest) -> int:
@@ -95,6 +93,11 @@ def corrected_ratio(reported: int, estimated: int) -> float | None:
         return None
     low, high = _RATIO_BOUNDS
     return min(max(reported / estimated, low), high)
+
+
+def context_tokens(usage: Usage, estimated: int) -> int:
+    """What a call took of the window, by the provider's word unless that cannot be."""
+    return max(usage.total_tokens, int(estimated * _BELIEVED_FROM) + usage.completion_tokens)
 
 
 def largest_part(state: AgentState, request: ModelRequest, inputs: Sequence[Message]) -> Part:

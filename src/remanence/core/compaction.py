@@ -20,6 +20,8 @@ ENVELOPE_TOKENS = 160
 _LEAST_SUMMARY_TOKENS = 40
 _SUMMARY_SHARE = 0.1
 """Of the window, at most, for a summary."""
+_REPLACED_BY_AT_MOST = 0.6
+"""Of what leaves, for what comes in its place."""
 _STEP = 0.1
 
 
@@ -146,9 +148,12 @@ class _Draft:
 
     def summary_tokens(self, kept: tuple[int, ...]) -> int:
         saved = self._size(self.evicted_by(kept))
-        room = self._fullness.full - self._tokens(kept)
         most = max(int(self._fullness.window * _SUMMARY_SHARE), _LEAST_SUMMARY_TOKENS)
-        tokens = min(most, min(room, saved - 1) - ENVELOPE_TOKENS)
+        room = self._fullness.full - self._tokens(kept) - ENVELOPE_TOKENS
+        if room < _LEAST_SUMMARY_TOKENS:  # a short one is worth a little more than should be taken
+            room = min(self._fullness.window - self._tokens(kept) - ENVELOPE_TOKENS, _LEAST_SUMMARY_TOKENS)
+        gain = max(int(saved * _REPLACED_BY_AT_MOST) - ENVELOPE_TOKENS, _LEAST_SUMMARY_TOKENS)
+        tokens = min(most, room, gain, saved - 1 - ENVELOPE_TOKENS)
         if self._is_asked_for:
             return max(tokens, 2 * _LEAST_SUMMARY_TOKENS)
         return tokens if tokens >= _LEAST_SUMMARY_TOKENS else 0

@@ -7,7 +7,8 @@ from remanence.core.conform import as_object
 from remanence.core.heartbeat import with_heartbeat_arguments
 from remanence.core.llm import InContext, LLMConfig, ModelRequest, ToolSpec
 from remanence.core.message import text_parts
-from remanence.core.profile import profile_of
+from remanence.core.profile import profile_of, wants_line_numbers
+from remanence.core.prompt import shows_blocks
 from remanence.core.rules import StepPlan, allows_parallel
 from remanence.core.tool import ExitLoop, Tool
 from remanence.kit.json import JsonObject
@@ -56,6 +57,17 @@ def compile_request(
         thoughts_in_arguments=thinks_in_arguments,
         cache_key=state.lane,
     )
+
+
+def is_compiled(state: AgentState) -> bool:
+    """Whether the system message in the window shows the memory as it is now."""
+    agent = state.agent
+    profile = profile_of(agent.agent_type)
+    head = state.window[0].message if state.window else None
+    if head is None or head.role != "system" or not profile.has_memory_section:
+        return True
+    line_numbers = wants_line_numbers(profile, agent.llm_config.model_endpoint_type)
+    return shows_blocks(head.text, state.blocks, line_numbers=line_numbers)
 
 
 def allows_in_parallel(state: AgentState) -> bool:

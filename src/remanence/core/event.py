@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from remanence.core.agent import StopReason
+from remanence.core.compaction import Trigger
 from remanence.core.llm import Delta, TokenData, Usage
 from remanence.core.message import Message
 from remanence.errors import AppError
@@ -42,6 +43,12 @@ class RunUsage:
             context_tokens=usage.total_tokens if tracks_context else None,
         )
 
+    def plus_summary(self, usage: Usage, *, context_tokens: int) -> "RunUsage":
+        """What it took to make room counts too, but is no step; less stands in the window after it."""
+        summed = self.plus(usage, tracks_context=False)
+        tracked = context_tokens if self.context_tokens is not None else None
+        return replace(summed, step_count=self.step_count, context_tokens=tracked)
+
 
 @dataclass(slots=True)
 class Streamed:
@@ -73,6 +80,18 @@ class TurnTokens:
 
 
 @dataclass(slots=True)
+class CompactionStarted:
+    """The window is full, and a summary is about to be written; it is saved as a part of the step."""
+
+    run_id: RunId
+    step_id: StepId
+    at: datetime
+    trigger: Trigger
+    context_tokens: int
+    context_window: int
+
+
+@dataclass(slots=True)
 class RunFinished:
     """The last event of every run, however it ended."""
 
@@ -83,4 +102,4 @@ class RunFinished:
     """Only where tokens were asked for."""
 
 
-Event = Streamed | StepSaved | RunFinished
+Event = Streamed | StepSaved | CompactionStarted | RunFinished

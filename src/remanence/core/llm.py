@@ -147,6 +147,20 @@ class Usage:
     cost_nanos: int | None = None
     """Billionths of a US dollar, where the price is known."""
 
+    def plus(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.total_tokens + other.total_tokens,
+            _sum(self.cached_input_tokens, other.cached_input_tokens),
+            _sum(self.cache_write_tokens, other.cache_write_tokens),
+            _sum(self.reasoning_tokens, other.reasoning_tokens),
+        )
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None and other is None else (one or 0) + (other or 0)
+
 
 @dataclass(slots=True)
 class TextDelta:

@@ -87,6 +87,21 @@ def unpack_summary(packed: str) -> tuple[str, dict[str, Any] | None]:
     return summary, fields.get("compaction_stats")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
+_PRESSURE = "Your view is filling up"
+
+
+def pack_pressure_alert(tokens: int, window: int, *, at: datetime, timezone: str | None) -> str:
+    text = (
+        f"{AUTOMATED} {_PRESSURE}: about {tokens} of {window} tokens are taken. When it is full, older messages "
+        "leave it and only a summary stays. What you will need word for word, write into your memory now."
+    )
+    return pack_alert(text, at=at, timezone=timezone)
+
+
+def is_pressure_alert(text: str) -> bool:
+    return is_notice(text) and _PRESSURE in text[:160]
+
+
 def is_notice(text: str) -> bool:
     """Whether this is said by the server and not by a person."""
     return text.startswith("{") and any(mark in text[:40] for mark in _NOTICES)

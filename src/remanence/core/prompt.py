@@ -111,6 +111,11 @@ def split_system(compiled: str) -> SystemSections:
     return SystemSections(prompt, memory, rules, metadata)
 
 
+def shows_blocks(compiled: str, blocks: Sequence[Block], *, line_numbers: bool) -> bool:
+    """Whether a compiled system message has the memory as it is now."""
+    return all(_render_block(block, line_numbers) in compiled for block in blocks)
+
+
 def find_compile_time(compiled: str) -> str | None:
     """When this system message says it was compiled."""
     found = [line for line in compiled.splitlines() if line.startswith(_COMPILED)]

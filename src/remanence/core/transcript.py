@@ -34,7 +34,7 @@ def extract_summary(messages: Sequence[Message], *, most_chars: int, timezone: s
     chosen: dict[int, str] = {}
     by_worth = sorted(range(len(said)), key=lambda place: (said[place].role != "user", -place))
     for place in by_worth:
-        line = _line(said[place], _EXCERPT_CHARS, timezone)
+        line = _line(said[place], max(min(_EXCERPT_CHARS, room // 3), _SHORTEST_CHARS // 2), timezone)
         if line and len(line) < room:
             chosen[place] = line
             room -= len(line) + 1

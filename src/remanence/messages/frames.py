@@ -12,14 +12,30 @@ from typing import Any, Literal, assert_never
 from uuid import uuid4
 
 from remanence.core.argument_stream import ArgumentStream
-from remanence.core.event import Event, RunFinished, RunUsage, StepSaved, Streamed, TurnTokens
+from remanence.core.event import (
+    CompactionStarted,
+    Event,
+    RunFinished,
+    RunUsage,
+    StepSaved,
+    Streamed,
+    TurnTokens,
+)
 from remanence.core.llm import Delta, Finished, ReasoningDelta, TextDelta, ToolCallDelta
 from remanence.core.message import Message
 from remanence.errors import AppError, ContextOverflow, EmptyReply, ProviderError, RateLimited
 from remanence.kit import json
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import MessageId, RunId, derive_otid, id_before
-from remanence.messages.schemas import Body, View, is_answer, keep_types, typed_messages, wire_date
+from remanence.messages.schemas import (
+    Body,
+    View,
+    compaction_body,
+    is_answer,
+    keep_types,
+    typed_messages,
+    wire_date,
+)
 
 _SEQ = b'"seq_id":null'
 _THINKING = "thinking"
@@ -169,10 +185,16 @@ class Translator:
                 return self._streamed(event) if self._mode == "tokens" else []
             case StepSaved():
                 return self._saved(event)
+            case CompactionStarted():
+                return self._compacting(event)
             case RunFinished():
                 return finish_frames(self._run_id, event)
             case _:
                 assert_never(event)
+
+    def _compacting(self, event: CompactionStarted) -> list[Frame]:
+        bodies = [compaction_body(event)] if self._view.shows_compaction else []
+        return [frame_of(body) for body in keep_types(bodies, self._wanted)]
 
     def _saved(self, event: StepSaved) -> list[Frame]:
         progress = self._progress
@@ -342,7 +364,10 @@ class Collected:
                 self.messages += keep_types(bodies, self.wanted_types)
             case RunFinished():
                 self.finished = event
-            case Streamed():
+            case CompactionStarted() if self.view.shows_compaction:
+                started = compaction_body(event)
+                self.messages += keep_types([started], self.wanted_types)
+            case Streamed() | CompactionStarted():
                 pass
             case _:
                 assert_never(event)

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, assert_never
+from uuid import uuid4
 
 from remanence.core.approval import gated
+from remanence.core.event import CompactionStarted
 from remanence.core.message import (
     Approval,
     ImagePart,
@@ -23,7 +25,7 @@ from remanence.core.message import (
     ToolCall,
     ToolReturn,
 )
-from remanence.core.packing import unpack_tool_return, unpack_user_message
+from remanence.core.packing import unpack_summary, unpack_tool_return, unpack_user_message
 from remanence.core.profile import ReplyStyle
 from remanence.kit import json
 from remanence.kit.ids import derive_otid, id_after
@@ -39,6 +41,8 @@ class View:
     use_assistant_message: bool = True
     speaking_tool: str = "send_message"
     speaking_argument: str = "message"
+    shows_compaction: bool = False
+    """A summary is shown as one; otherwise as the notice that the model gets."""
 
     @property
     def shows_speech(self) -> bool:
@@ -54,6 +58,8 @@ def typed_messages(message: Message, view: View) -> list[Body]:
     match message.role:
         case "system":
             return [_body(message, "system_message", message.otid) | {"content": message.text}]
+        case "summary" if view.shows_compaction:
+            return [_summary(message)]
         case "user" | "summary":
             return [_body(message, "user_message", message.otid) | {"content": _user_content(message)}]
         case "assistant":
@@ -86,6 +92,34 @@ def _body(message: Message, kind: str, otid: str | None, name: str | None = None
         "is_err": True if message.is_err else None,
         "seq_id": None,
         "run_id": message.run_id,
+    }
+
+
+def _summary(message: Message) -> Body:
+    summary, stats = unpack_summary(message.text)
+    body = _body(message, "summary_message", derive_otid(message.id, 0))
+    return body | {"summary": summary, "compaction_stats": stats}
+
+
+def compaction_body(event: CompactionStarted) -> Body:
+    """The start of a compaction, which is told but not stored."""
+    return {
+        "id": str(uuid4()),
+        "date": wire_date(event.at),
+        "name": None,
+        "message_type": "event_message",
+        "otid": None,
+        "sender_id": None,
+        "step_id": event.step_id,
+        "is_err": None,
+        "seq_id": None,
+        "run_id": event.run_id,
+        "event_type": "compaction",
+        "event_data": {
+            "trigger": event.trigger,
+            "context_token_estimate": event.context_tokens,
+            "context_window": event.context_window,
+        },
     }
 
 

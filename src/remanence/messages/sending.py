@@ -164,6 +164,7 @@ class SendRequest(BaseModel):
     streaming: bool = False
     stream_tokens: bool = False
     include_pings: bool = True
+    include_compaction_messages: bool = False
     background: bool = False
     callback_url: str | None = None
 

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 from sqlalchemy import Connection
 
+from remanence.agents.compiling import compile_for
+from remanence.agents.conversations.repository import get_conversation
 from remanence.agents.state import StateStore, Versions
 from remanence.archives import repository as archives
 from remanence.core.agent import Agent, AgentState, StopReason
@@ -13,8 +15,8 @@ from remanence.core.block import BlockEdit, MemoryEdit, apply_edit
 from remanence.core.helper import CAPTURE_MARK
 from remanence.core.history import is_well_formed
 from remanence.core.journal import Journal
-from remanence.core.llm import Tape
-from remanence.core.message import pending_request
+from remanence.core.llm import InContext, Tape
+from remanence.core.message import Message, pending_request, text_parts
 from remanence.core.passage import PassageAdded
 from remanence.core.revision import Author, AuthorKind
 from remanence.core.run import Step, is_turn_over
@@ -25,7 +27,15 @@ from remanence.memory import repository as blocks
 from remanence.messages import repository as messages
 from remanence.runs import repository
 from remanence.runs.following import Followers, record_follow_up
-from remanence.runs.plan import RunCancelled, RunPlan, Saved, StaleMemory, StepRecord
+from remanence.runs.plan import (
+    CompactionRecord,
+    RunCancelled,
+    RunPlan,
+    Saved,
+    StaleMemory,
+    StaleWindow,
+    StepRecord,
+)
 from remanence.runs.repository import HeldRun
 from remanence.runs.traces import TraceMode
 from remanence.search.messages import message_documents
@@ -67,7 +77,7 @@ class Checkpoint:
         if agent_version != expected or window_version != state.window_version + 1:
             # Somebody changed the agent or its window meanwhile: the next step must see that.
             self._states.forget(state.lane)
-            if record.stop_reason is None:
+            if record.stop_reason is None or record.makes_room:
                 versions = Versions(after.agent_version, after.window_version)
                 after = await self._states.load(run.actor, state.agent.id, state.conversation_id, versions)
         else:
@@ -83,7 +93,7 @@ class Checkpoint:
         fence: int,
         began_ns: int,
     ) -> tuple[int, int | None, list[HeldRun]]:
-        is_last = record.stop_reason is not None
+        is_last = record.stop_reason is not None and not record.makes_room
         changes = block_edits(record.edits)
         if (
             changes
@@ -108,7 +118,6 @@ class Checkpoint:
         messages.append_context(connection, state.lane, position, [message.id for message in added])
         self._index.index(connection, message_documents(added, organization_id))
         agent_version: int | None = None
-        followed_by: list[HeldRun] = []
         if record.edits:
             self._save_edits(connection, run, state, record)
         if record.step is not None:
@@ -122,7 +131,7 @@ class Checkpoint:
         messages.restamp(connection, record.postponed)
         if record.postponed and is_last:
             messages.mark_failed(connection, run.run.id)
-        if record.stop_reason is not None:
+        if record.stop_reason is not None and is_last:
             agent_version = repository.finish_run(
                 connection,
                 run.run,
@@ -131,10 +140,72 @@ class Checkpoint:
                 duration_ns=record.duration_ns,
                 tools_used=record.tools_used,
             )
-            followed_by = self._follow(connection, run, state, record)
         else:
             agent_version = repository.agent_version(connection, state.agent.id)
-        return version, agent_version, followed_by
+        return version, agent_version, self._follow(connection, run, state, record)
+
+    async def compact(
+        self, run: RunPlan, state: AgentState, record: CompactionRecord, *, fence: int
+    ) -> AgentState:
+        """The state with its new window. Raises LeaseLost and StaleWindow, and then nothing was saved."""
+        window_version, agent_version, head = await self._db.write(
+            self._write_compaction, run, state, record, fence
+        )
+        window = (InContext(head), *record.window[1:]) if head is not None else record.window
+        after = replace(
+            state,
+            window=window,
+            next_position=len(window),
+            window_version=window_version,
+            last_message_at=record.summary.created_at if record.summary else state.last_message_at,
+        )
+        if agent_version == state.agent_version:
+            self._states.keep(after)
+            return after
+        self._states.forget(state.lane)
+        if record.ending is not None or agent_version is None:
+            return after
+        versions = Versions(agent_version, window_version)
+        fresh = await self._states.load(run.actor, state.agent.id, state.conversation_id, versions)
+        return replace(fresh, token_ratio=state.token_ratio)
+
+    def _write_compaction(
+        self, connection: Connection, run: RunPlan, state: AgentState, record: CompactionRecord, fence: int
+    ) -> tuple[int, int | None, Message | None]:
+        ending = record.ending
+        version = repository.advance_lease(
+            connection, state.lane, run.run.id, fence, is_last=ending is not None
+        )
+        if version is None:
+            raise LeaseLost("Another process took this conversation over; its window was left as it is.")
+        if version != state.window_version + 1:
+            raise StaleWindow
+        if record.summary is not None:
+            messages.insert_messages(connection, run.run.organization_id, [record.summary])
+        messages.replace_context(connection, state.lane, [each.message.id for each in record.window])
+        head = record.window[0].message if record.window else None
+        if head is not None and head.role == "system":
+            conversation = None
+            if state.conversation_id is not None:
+                conversation = get_conversation(connection, run.actor, state.conversation_id)
+            text = compile_for(connection, run.actor, state.agent.id, conversation)
+            messages.set_text(connection, head.id, text)
+            head = head.model_copy(update={"content": text_parts(text)})
+        if record.step is not None:
+            repository.insert_step(connection, record.step)
+        if record.paid_by is not None:
+            repository.add_usage(connection, record.paid_by, record.usage)
+        if ending is None:
+            return version, repository.agent_version(connection, state.agent.id), head
+        agent_version = repository.finish_run(
+            connection,
+            run.run,
+            ending.stop_reason,
+            ttft_ns=ending.ttft_ns,
+            duration_ns=ending.duration_ns,
+            tools_used=ending.tools_used,
+        )
+        return version, agent_version, head
 
     async def journal(self, run: RunPlan, journal: Journal, *, fence: int) -> None:
         """Raises LeaseLost: then somebody else has the run, and may be doing the same."""
@@ -189,6 +260,7 @@ class Checkpoint:
         self._states.forget(state.lane)
         versions = Versions(state.agent_version, state.window_version)
         fresh = await self._states.load(run.actor, state.agent.id, state.conversation_id, versions)
+        fresh = replace(fresh, token_ratio=state.token_ratio)
         return fresh if not state.agent.message_buffer_autoclear else replace(fresh, window=state.window)
 
     async def fail(

@@ -16,6 +16,7 @@ from remanence.agents.conversations import repository as conversations
 from remanence.agents.conversations import service as conversing
 from remanence.agents.conversations.endpoints import ConversationIdPath
 from remanence.agents.conversations.schemas import conversation_body
+from remanence.agents.schemas import CompactionInput
 from remanence.core.actor import Actor
 from remanence.core.conversation import Conversation
 from remanence.core.page import Page
@@ -54,6 +55,10 @@ class ConversationResume(ResumeRequest):
 
 class AgentNamed(BaseModel):
     agent_id: AgentRef = None
+
+
+class Compact(AgentNamed):
+    compaction_settings: CompactionInput | None = None
 
 
 class Rewind(AgentNamed):
@@ -187,6 +192,29 @@ def router(db: Database, service: RunService, speaker: Speaker) -> APIRouter:
             }
 
         return JsonBytes(await (db.read(work) if dry_run else db.write(work)))
+
+    @routes.post("/agents/{agent_id}/summarize", tags=["agents"])
+    async def compact_agent(
+        actor: ActingUser, agent_id: AgentIdPath, body: Compact | None = None
+    ) -> JsonBytes:
+        return await compact(actor, Address(agent_id), body)
+
+    @routes.post("/conversations/{conversation_id}/compact")
+    async def compact_conversation(
+        actor: ActingUser, conversation_id: LanePath, body: Compact | None = None
+    ) -> JsonBytes:
+        return await compact(actor, await find(actor, conversation_id, body.agent_id if body else None), body)
+
+    async def compact(actor: Actor, address: Address, body: Compact | None) -> JsonBytes:
+        given = body.compaction_settings if body else None
+        done = await service.compact(actor, address, given)
+        return JsonBytes(
+            {
+                "summary": done.summary,
+                "num_messages_before": done.messages_before,
+                "num_messages_after": done.messages_after,
+            }
+        )
 
     @routes.post("/conversations/{conversation_id}/recompile")
     async def recompile_conversation(

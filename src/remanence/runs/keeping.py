@@ -3,24 +3,22 @@
 import time
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from remanence.core.agent import AgentState, StopReason
 from remanence.core.llm import LLMConfig
 from remanence.core.message import Approval, Message, Role, ToolReturn, text_parts
-from remanence.core.packing import pack_heartbeat, pack_tool_return
+from remanence.core.packing import pack_heartbeat, pack_pressure_alert, pack_tool_return
 from remanence.core.profile import ReplyStyle
 from remanence.core.reply import Reply
 from remanence.core.rules import Continue, Stop
 from remanence.core.run import Step as StepOfRecord
-from remanence.errors import AppError
+from remanence.errors import AppError, BadReply, ContextOverflow, ProviderCredits, ProviderError
 from remanence.kit.clock import later_than
 from remanence.kit.ids import MessageId, StepId, new_message_id
 from remanence.runs.acting import Acted, Outcome, stored_calls, with_thoughts
 from remanence.runs.plan import RunPlan
-
-if TYPE_CHECKING:
-    from remanence.runs.turn import Step
+from remanence.runs.step import Step
 
 
 class Keeper:
@@ -29,9 +27,15 @@ class Keeper:
         self._style: ReplyStyle = style
 
     def step_messages(
-        self, state: AgentState, step: "Step", acted: Acted, verdict: Continue | Stop
+        self,
+        state: AgentState,
+        step: Step,
+        acted: Acted,
+        verdict: Continue | Stop,
+        *,
+        warns_of: int | None = None,
     ) -> tuple[Message, ...]:
-        """The model's message, the returns of its calls, and a notice if it must be told why it goes on."""
+        """The model's message, the returns of its calls, and notices: why it goes on, how little room is left."""
         said = self._message(
             state,
             "assistant",
@@ -42,9 +46,15 @@ class Keeper:
             tool_calls=stored_calls(step.calls, self._style, goes_on=isinstance(verdict, Continue)),
             model=_config_of(step).model,
         )
-        return (said, *self._after(state, step.id, said.created_at, acted, verdict))
+        messages = [said, *self._after(state, step.id, said.created_at, acted, verdict)]
+        if warns_of is not None:
+            at = later_than(messages[-1].created_at)
+            window = step.request.config.context_window
+            alert = pack_pressure_alert(warns_of, window, at=at, timezone=state.agent.timezone)
+            messages.append(self._message(state, "user", at, step.id, content=text_parts(alert)))
+        return tuple(messages)
 
-    def request_messages(self, state: AgentState, step: "Step", id: MessageId) -> tuple[Message, ...]:
+    def request_messages(self, state: AgentState, step: Step, id: MessageId) -> tuple[Message, ...]:
         """The model's message as a request that waits for an answer."""
         asked = self._message(
             state,
@@ -74,23 +84,21 @@ class Keeper:
         return (answered, *self._after(state, request.step_id, at, acted, verdict))
 
     def step_record(
-        self, state: AgentState, step: "Step", acted: Acted, stop_reason: StopReason | None
+        self, state: AgentState, step: Step, acted: Acted, stop_reason: StopReason | None
     ) -> StepOfRecord:
         reply = step.reply
         return self._bare(state, step).model_copy(
             update={
                 "status": "cancelled" if stop_reason == "cancelled" else "success",
                 "stop_reason": stop_reason,
-                "usage": reply.usage if reply else None,
+                "usage": reply.usage.plus(step.spent) if reply else None,
                 "request_id": reply.request_id if reply else None,
                 "llm_request_ns": step.llm_ns,
                 "tool_execution_ns": acted.ran_ns,
             }
         )
 
-    def failed_step(
-        self, state: AgentState, step: "Step", reason: StopReason, error: AppError
-    ) -> StepOfRecord:
+    def failed_step(self, state: AgentState, step: Step, reason: StopReason, error: AppError) -> StepOfRecord:
         return self._bare(state, step).model_copy(
             update={
                 "status": "failed",
@@ -120,7 +128,7 @@ class Keeper:
             messages.append(self._message(state, "user", at, step_id, content=text_parts(notice)))
         return messages
 
-    def _shown(self, step: "Step") -> Reply:
+    def _shown(self, step: Step) -> Reply:
         assert step.reply is not None
         return with_thoughts(step.reply, step.calls) if self._style == "heartbeat" else step.reply
 
@@ -139,7 +147,7 @@ class Keeper:
         }
         return Message.model_construct(None, **values | fields)
 
-    def _bare(self, state: AgentState, step: "Step") -> StepOfRecord:
+    def _bare(self, state: AgentState, step: Step) -> StepOfRecord:
         config = _config_of(step)
         return StepOfRecord(
             id=step.id,
@@ -174,3 +182,24 @@ def _tool_return(outcome: Outcome, at: datetime, zone: str) -> ToolReturn:
         stdout=result.stdout,
         stderr=result.stderr,
     )
+
+
+def stamped_after(inputs: tuple[Message, ...], moment: datetime) -> tuple[Message, ...]:
+    """What is said to the agent once an answer has had its effect, and so stands behind it."""
+    stamped: list[Message] = []
+    for message in inputs:
+        moment = later_than(moment)
+        stamped.append(message.model_copy(update={"created_at": moment}))
+    return tuple(stamped)
+
+
+def reason_of(error: ProviderError) -> StopReason:
+    match error:
+        case ContextOverflow():
+            return "context_window_overflow_in_system_prompt"
+        case ProviderCredits():
+            return "insufficient_credits"
+        case BadReply():
+            return "invalid_llm_response"
+        case _:
+            return "llm_api_error"

@@ -8,15 +8,16 @@ from remanence.core.actor import Actor
 from remanence.core.agent import AgentState, StopReason
 from remanence.core.approval import Answer
 from remanence.core.block import MemoryEdit
+from remanence.core.budget import ContextLimits
 from remanence.core.event import RunUsage
 from remanence.core.journal import Journal
-from remanence.core.llm import Delta, LLMConfig, ModelRequest, Tape, ToolSpec
+from remanence.core.llm import Delta, InContext, LLMConfig, ModelRequest, Tape, ToolSpec, Usage
 from remanence.core.message import Message
 from remanence.core.rules import CallRecord
 from remanence.core.run import Run, Step
 from remanence.core.tool import Tool
 from remanence.errors import AppError
-from remanence.kit.ids import RunId, StepId
+from remanence.kit.ids import OrgId, RunId, StepId
 from remanence.kit.json import JsonObject
 from remanence.tools.executor import ToolContext, ToolResult
 
@@ -52,6 +53,8 @@ class RunPlan:
     """How long a request waits for its answer before the next message may pass it by."""
     journal: Journal | None = None
     """What it had begun outside when its process died."""
+    ended: StopReason | None = None
+    """Its last step was saved, and its process died while it made room for the next run."""
     is_over: bool = False
     """Its client is gone: what it had begun is put on record, and that is all."""
 
@@ -79,6 +82,33 @@ class StepRecord:
     """What was sent to the model and what came back."""
     strikes_journal: bool = False
     """What the journal says of this run is now in the history."""
+    makes_room: bool = False
+    """The window is full: the run goes on, even after its last step, until that is mended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended whose last step is saved."""
+
+    stop_reason: StopReason
+    ttft_ns: int | None
+    duration_ns: int
+    tools_used: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionRecord:
+    """What a window becomes, to be saved together or not at all. The system message is compiled anew."""
+
+    window: tuple[InContext, ...]
+    summary: Message | None = None
+    """New, and in the window."""
+    step: Step | None = None
+    """Where making room is all that the run does."""
+    paid_by: StepId | None = None
+    """The saved step whose usage grows by this."""
+    usage: Usage = field(default_factory=Usage)
+    ending: Ending | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +130,10 @@ class AlreadyStarted(Exception):
 
 class RunCancelled(Exception):
     """Somebody cancelled the run before it could ask for an answer; nothing was saved."""
+
+
+class StaleWindow(Exception):
+    """The window was changed by somebody else while a summary was written; nothing was saved."""
 
 
 class StaleMemory(Exception):
@@ -125,3 +159,7 @@ class LoopDoors:
     checkpoint: Callable[[RunPlan, AgentState, StepRecord], Coroutine[Any, Any, Saved]]
     fail: Callable[[RunPlan, Step, StopReason, AppError, Tape | None], Awaitable[None]]
     close: Callable[[RunPlan, StopReason, str | None, int], Coroutine[Any, Any, None]]
+    resolve: Callable[[str, OrgId], Awaitable[LLMConfig]]
+    """The configuration of a model by its handle."""
+    compact: Callable[[RunPlan, AgentState, CompactionRecord], Coroutine[Any, Any, AgentState]]
+    limits: ContextLimits = field(default_factory=ContextLimits)

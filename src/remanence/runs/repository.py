@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import (
     ColumnElement,
@@ -467,11 +467,18 @@ def end_dead_run(connection: Connection, run_id: RunId) -> None:
     One in the background is held until its end has been told as well.
     """
     metadata: JsonObject = connection.scalar(select(RunRow.metadata_).where(RunRow.id == run_id)) or {}
-    error = {"error": "The server stopped while this run was under way."}
+    reason = find_last_word(connection, run_id)
+    if reason is None:
+        metadata = metadata | {"error": "The server stopped while this run was under way."}
     connection.execute(
         update(RunRow)
         .where(RunRow.id == run_id, RunRow.status.in_(_OPEN))
-        .values(status="failed", stop_reason="error", completed_at=utc_now(), metadata_=metadata | error)
+        .values(
+            status=status_after(reason or "error"),
+            stop_reason=reason or "error",
+            completed_at=utc_now(),
+            metadata_=metadata,
+        )
     )
     connection.execute(
         update(RunRow).where(RunRow.id == run_id, RunRow.background.is_(False)).values(worker=None)
@@ -719,6 +726,27 @@ def insert_step(connection: Connection, step: Step, *, database_ns: int | None =
     connection.execute(
         insert(StepRow), values | {"tags": list(step.tags) or None, "database_ns": database_ns}
     )
+
+
+def add_usage(connection: Connection, step_id: StepId, usage: Usage) -> None:
+    """What a saved step cost beside its own call: the summary that made room after it."""
+    changes = {
+        name: func.coalesce(getattr(StepRow, name), 0) + value
+        for name in _USAGE_FIELDS
+        if (value := getattr(usage, name))
+    }
+    if changes:
+        connection.execute(update(StepRow).where(StepRow.id == step_id).values(**changes))
+
+
+def find_last_word(connection: Connection, run_id: RunId) -> StopReason | None:
+    """Why the run was to end, where its last step is saved and only its end is not."""
+    found = connection.scalar(
+        select(StepRow.stop_reason).where(
+            StepRow.run_id == run_id, StepRow.status == "success", StepRow.stop_reason.is_not(None)
+        )
+    )
+    return cast("StopReason | None", found)
 
 
 def get_step(connection: Connection, actor: Actor, step_id: str) -> Step:

@@ -9,13 +9,16 @@ from functools import partial
 from sqlalchemy import Connection
 
 from remanence.agents import repository as agents
+from remanence.agents.compaction_settings import merge_settings
 from remanence.agents.conversations.repository import get_conversation
 from remanence.agents.model_settings import apply_model_settings
+from remanence.agents.schemas import CompactionInput
 from remanence.agents.state import StateStore, load_state
 from remanence.core.actor import Actor
-from remanence.core.agent import Agent, AgentState
+from remanence.core.agent import Agent, AgentState, StopReason
+from remanence.core.budget import ContextLimits
 from remanence.core.conversation import Conversation
-from remanence.core.event import Event, RunUsage
+from remanence.core.event import Event, RunFinished, RunUsage
 from remanence.core.journal import Journal
 from remanence.core.llm import LLMConfig
 from remanence.core.message import Message
@@ -38,8 +41,9 @@ from remanence.messages.sending import SendRequest, to_messages
 from remanence.runs import repository
 from remanence.runs.attempt import LeaseAttempt
 from remanence.runs.checkpoint import Checkpoint
+from remanence.runs.compaction import Compacted, compact_now
 from remanence.runs.loop import run_agent
-from remanence.runs.plan import LoopDoors, RunPlan, Saved, StepRecord
+from remanence.runs.plan import CompactionRecord, LoopDoors, RunPlan, Saved, StepRecord
 from remanence.runs.replay import total_usage
 from remanence.runs.spending.service import Spending
 from remanence.runs.supervisor import Channel, Supervisor
@@ -103,6 +107,7 @@ class RunService:
         images: ImageFetcher,
         spending: Spending,
         *,
+        limits: ContextLimits,
         approval_expiry_s: float | None = None,
     ) -> None:
         self._approval_expiry_s = approval_expiry_s
@@ -115,6 +120,7 @@ class RunService:
         self._spending = spending
         self._executor = executor
         self._checkpoint = checkpoint
+        self._limits = limits
 
     async def send(
         self,
@@ -150,24 +156,8 @@ class RunService:
             raise Invalid("`messages` is empty: say something to the agent.")
         override = await self._override(agent, address.conversation, request)
         inputs = await self._images.embed(inputs)
-        now = utc_now()
-        run = Run(
-            id=new_run_id(),
-            organization_id=actor.organization_id,
-            agent_id=agent.id,
-            conversation_id=address.conversation_id,
-            status="created",
-            background=request.background,
-            created_at=now,
-            metadata={"run_type": run_type} | ({"senders": list(senders)} if senders else {}),
-            callback_url=request.callback_url,
-            request_config={
-                "use_assistant_message": request.use_assistant_message,
-                "assistant_message_tool_name": request.assistant_message_tool_name,
-                "assistant_message_tool_kwarg": request.assistant_message_tool_kwarg,
-                "include_return_message_types": request.include_return_message_types,
-            },
-        )
+        told: JsonObject = {"run_type": run_type} | ({"senders": list(senders)} if senders else {})
+        run = _new_run(actor, agent, address, told, request)
         step_id = new_step_id()
         return RunPlan(
             actor=actor,
@@ -178,7 +168,7 @@ class RunService:
                 conversation_id=address.conversation_id,
                 run_id=run.id,
                 step_id=step_id,
-                start=now,
+                start=run.created_at,
             ),
             first_step_id=step_id,
             max_steps=request.max_steps,
@@ -221,6 +211,7 @@ class RunService:
             earlier_usage=done.usage,
             is_resumed=run.status == "running",
             journal=done.journal,
+            ended=done.ended,
             is_over=not run.background,
             approval_expiry_s=self._approval_expiry_s,
         )
@@ -235,6 +226,29 @@ class RunService:
 
         channel, task = await self._supervisor.launch(plan, attempt, loop)
         return Sent(plan.run, view_of(agent, request), channel, task)
+
+    async def compact(self, actor: Actor, address: Address, given: CompactionInput | None) -> Compacted:
+        """Makes room in a window, in its turn, as a run that does nothing else. Raises what a send raises."""
+        agent = await self._db.read(agents.get_agent, actor, address.agent_id)
+        run = _new_run(actor, agent, address, {"run_type": "compaction"})
+        override = await self._other_config(agent, address.conversation, None)
+        settings = agent.compaction_settings
+        if given is not None:
+            settings = merge_settings(settings, given, agent.llm_config)
+        plan = RunPlan(actor, run, (), new_step_id(), max_steps=0, override_config=override)
+        attempt = LeaseAttempt(self._db, plan)
+        done: list[Compacted] = []
+
+        def loop() -> AsyncIterator[Event]:
+            return compact_now(plan, self._doors(attempt), settings, done)
+
+        channel, _ = await self._supervisor.launch(plan, attempt, loop)
+        while True:
+            for event in await channel.next_batch():
+                if isinstance(event, RunFinished):
+                    if event.error is not None or not done:
+                        raise event.error or Conflict("The compaction was cancelled.")
+                    return done[0]
 
     async def preview(self, actor: Actor, address: Address, request: SendRequest) -> JsonObject:
         """The request that the model would receive; nothing is stored and nobody is asked."""
@@ -284,7 +298,7 @@ class RunService:
 
         The agent's window and habits are kept, unless the conversation has a limit of its own.
         """
-        config = await self._other_config(agent, conversation, request)
+        config = await self._other_config(agent, conversation, request.override_model)
         if not request.return_logprobs and not request.return_token_ids:
             return config
         return (config or agent.llm_config).model_copy(
@@ -296,10 +310,10 @@ class RunService:
         )
 
     async def _other_config(
-        self, agent: Agent, conversation: Conversation | None, request: SendRequest
+        self, agent: Agent, conversation: Conversation | None, asked: str | None
     ) -> LLMConfig | None:
-        handle = request.override_model or (conversation.model if conversation else None)
-        settings = conversation.model_settings if conversation and not request.override_model else None
+        handle = asked or (conversation.model if conversation else None)
+        settings = conversation.model_settings if conversation and not asked else None
         limit = conversation.context_window_limit if conversation else None
         if handle is None and settings is None and limit is None:
             return None
@@ -329,6 +343,9 @@ class RunService:
         async def journal(plan: RunPlan, entry: Journal) -> None:
             await self._checkpoint.journal(plan, entry, fence=attempt.fence)
 
+        async def compact(plan: RunPlan, state: AgentState, record: CompactionRecord) -> AgentState:
+            return await self._checkpoint.compact(plan, state, record, fence=attempt.fence)
+
         return LoopDoors(
             load=load,
             journal=journal,
@@ -338,6 +355,9 @@ class RunService:
             checkpoint=checkpoint,
             fail=self._checkpoint.fail,
             close=self._checkpoint.abandon,
+            resolve=self._catalogue.resolve_llm,
+            compact=compact,
+            limits=self._limits,
         )
 
 
@@ -351,6 +371,7 @@ class _Done:
     messages: tuple[Message, ...]
     conversation: Conversation | None
     journal: Journal | None
+    ended: StopReason | None
 
 
 def _what_is_done(connection: Connection, actor: Actor, run: Run) -> tuple[Agent, _Done]:
@@ -367,7 +388,36 @@ def _what_is_done(connection: Connection, actor: Actor, run: Run) -> tuple[Agent
     unsaved = () if usage.step_count else tuple(each for each in stored if each.id not in window)
     conversation = get_conversation(connection, actor, run.conversation_id) if run.conversation_id else None
     journal = repository.find_journal(connection, run.id)
-    return agent, _Done(unsaved, calls, usage, tuple(stored), conversation, journal)
+    ended = repository.find_last_word(connection, run.id)
+    return agent, _Done(unsaved, calls, usage, tuple(stored), conversation, journal, ended)
+
+
+def _new_run(
+    actor: Actor, agent: Agent, address: Address, metadata: JsonObject, request: SendRequest | None = None
+) -> Run:
+    run = Run(
+        id=new_run_id(),
+        organization_id=actor.organization_id,
+        agent_id=agent.id,
+        conversation_id=address.conversation_id,
+        status="created",
+        created_at=utc_now(),
+        metadata=metadata,
+    )
+    if request is None:
+        return run
+    shown = {
+        "use_assistant_message": request.use_assistant_message,
+        "assistant_message_tool_name": request.assistant_message_tool_name,
+        "assistant_message_tool_kwarg": request.assistant_message_tool_kwarg,
+        "include_return_message_types": request.include_return_message_types,
+    }
+    asked = {
+        "background": request.background,
+        "callback_url": request.callback_url,
+        "request_config": shown,
+    }
+    return run.model_copy(update=asked)
 
 
 def who_asked(claim: repository.Claim) -> tuple[Actor, SendRequest]:
@@ -383,4 +433,5 @@ def view_of(agent: Agent, request: SendRequest) -> View:
         use_assistant_message=request.use_assistant_message,
         speaking_tool=request.assistant_message_tool_name,
         speaking_argument=request.assistant_message_tool_kwarg,
+        shows_compaction=request.include_compaction_messages,
     )

@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from remanence.core.agent import AgentState, StopReason
 from remanence.core.approval import (
@@ -18,23 +17,21 @@ from remanence.core.approval import (
     is_given_already,
     match_answer,
 )
+from remanence.core.budget import context_tokens, corrected_ratio, request_tokens
 from remanence.core.context import compile_request
 from remanence.core.event import RunFinished, StepSaved, TurnTokens
 from remanence.core.journal import NOT_RUN, Draft, Journal
-from remanence.core.llm import Delta, FinishReason, InContext, LLMConfig, ModelRequest, Tape
+from remanence.core.llm import FinishReason, InContext, LLMConfig, ModelRequest, Tape, Usage
 from remanence.core.message import Approval, Message, ToolCall, ToolReturn, pending_request
+from remanence.core.packing import is_pressure_alert
 from remanence.core.profile import profile_of
-from remanence.core.reply import Reply, ReplyBuilder
 from remanence.core.rules import CallRecord, Continue, StepPlan, Stop, decide_next, needs_approval, plan_step
 from remanence.errors import (
     BadArgument,
-    BadReply,
-    ContextOverflow,
-    ProviderCredits,
     ProviderError,
 )
 from remanence.kit.clock import later_than, utc_now
-from remanence.kit.ids import MessageId, StepId, id_before, new_message_id, new_step_id
+from remanence.kit.ids import id_before, new_step_id
 from remanence.kit.tasks import swallow_cancel, unbroken
 from remanence.runs.acting import (
     Acted,
@@ -45,48 +42,20 @@ from remanence.runs.acting import (
     records_of,
     with_gates,
 )
+from remanence.runs.compaction import budget_for
 from remanence.runs.diary import Diary, result_from, results_of
-from remanence.runs.keeping import Keeper
-from remanence.runs.plan import LoopDoors, RunCancelled, RunPlan, StaleMemory, StepRecord
+from remanence.runs.keeping import Keeper, reason_of, stamped_after
+from remanence.runs.plan import Ending, LoopDoors, RunCancelled, RunPlan, StaleMemory, StepRecord
+from remanence.runs.step import Step
 from remanence.tools.executor import ToolResult
 
 _MIN_CLIENT_CHARS = 5000
 
 
-class Step:
-    """A step under way, from the question to the model to its last tool."""
-
-    def __init__(
-        self, id: StepId, at: datetime, plan: StepPlan, request: ModelRequest, gates: frozenset[str]
-    ) -> None:
-        self.id = id
-        self.message_id: MessageId = new_message_id()
-        self.at = at
-        self.plan = plan
-        self.request = request
-        self.gates = gates
-        """The tools whose calls somebody else must answer."""
-        self.builder = ReplyBuilder(max_calls=None if request.parallel_tool_calls else 1)
-        self.started_ns = time.perf_counter_ns()
-        self.first_token_ns: int | None = None
-        self.llm_ns: int | None = None
-        self.reply: Reply | None = None
-        """Known once the model has finished."""
-        self.calls: tuple[ReadCall, ...] = ()
-        self.acted: Acted | None = None
-        self.diary: Diary | None = None
-
-    def note(self, deltas: Sequence[Delta]) -> list[Delta]:
-        """What counts of these."""
-        if self.first_token_ns is None:
-            self.first_token_ns = time.perf_counter_ns()
-        return self.builder.add(deltas)
-
-
 class Turn:
     def __init__(self, run: RunPlan, doors: LoopDoors, state: AgentState) -> None:
-        self._run = run
-        self._doors = doors
+        self.run = self._run = run
+        self.doors = self._doors = doors
         self._began_ns = time.perf_counter_ns()
         self._profile = profile_of(state.agent.agent_type)
         self._keeper = Keeper(run, self._profile.reply)
@@ -101,7 +70,22 @@ class Turn:
         self.state = replace(state, window=state.window[:1]) if self._forgets else state
         self.usage = run.earlier_usage
         self.turns: list[TurnTokens] = []
-        self.stop_reason: StopReason | None = None
+        self.stop_reason: StopReason | None = run.ended
+        self.is_held = run.ended is not None
+        """The run goes on after its last step, because the window is full."""
+        self.is_full = False
+        self.overflown = 0.0
+        """By what our estimate must be multiplied at least, since the provider found the prompt too long."""
+
+    @property
+    def ratio(self) -> float:
+        """The provider's tokens by our estimate."""
+        return max(self.state.token_ratio or 1.0, self.overflown)
+
+    @property
+    def unsaved(self) -> tuple[Message, ...]:
+        """What is said to the agent and is not in the window yet."""
+        return self._unsaved
 
     def start_step(self) -> Step:
         state = self.state
@@ -109,8 +93,19 @@ class Turn:
         names = [tool.name for tool in state.tools if tool.name not in client_names] + sorted(client_names)
         rules = state.agent.tool_rules
         plan = plan_step(rules, self._calls, names, reply=self._profile.reply, is_reminded=self._is_reminded)
+        last = self._unsaved[-1].created_at if self._unsaved else state.last_message_at
+        id = self._run.first_step_id if self._steps == 0 and self._unsaved else new_step_id()
+        self._steps += 1
+        gates = {name for name in names if needs_approval(rules, name)} | client_names
+        return Step(id, later_than(last), plan, self._compile(plan), frozenset(gates))
+
+    def recompile(self, step: Step) -> None:
+        """The window has changed since the step was started, and nothing was asked yet."""
+        step.request = self._compile(step.plan)
+
+    def _compile(self, plan: StepPlan) -> ModelRequest:
         request = compile_request(
-            state,
+            self.state,
             plan,
             unsaved=[InContext(message) for message in self._unsaved],
             client_tools=self._run.client_tools if self._is_native else (),
@@ -118,12 +113,7 @@ class Turn:
             override_system=self._run.override_system,
             skills=self._run.skills,
         )
-        request = replace(request, tape=Tape())
-        last = self._unsaved[-1].created_at if self._unsaved else state.last_message_at
-        id = self._run.first_step_id if self._steps == 0 and self._unsaved else new_step_id()
-        self._steps += 1
-        gates = {name for name in names if needs_approval(rules, name)} | client_names
-        return Step(id, later_than(last), plan, request, frozenset(gates))
+        return replace(request, tape=Tape())
 
     async def finish_step(self, step: Step) -> StepSaved | None:
         """The model has answered: runs its calls and saves the step, or leaves them to be answered."""
@@ -135,9 +125,17 @@ class Turn:
         step.reply = reply
         step.calls = self._read(reply.calls, step, is_cut=reply.finish == "length")
         self.usage = self.usage.plus(reply.usage, tracks_context=self._is_native)
+        self._measure(step, reply.usage)
         if any(each.call.gate is not None for each in step.calls):
             return await self._ask(step)
         return await self._act_and_save(step, settled={})
+
+    def _measure(self, step: Step, usage: Usage) -> None:
+        estimated = request_tokens(step.request)
+        ratio = corrected_ratio(usage.prompt_tokens, estimated)
+        if ratio is not None:
+            self.state = replace(self.state, token_ratio=ratio)
+        step.context_tokens = context_tokens(usage, estimated)
 
     async def take_up(self, journal: Journal, draft: Draft) -> StepSaved:
         """Saves the step in which the process of this run died, from what its journal says.
@@ -170,7 +168,7 @@ class Turn:
         return await self._save(step, acted, Stop("cancelled"))
 
     async def fail(self, step: Step, error: ProviderError) -> RunFinished:
-        reason = _reason_of(error)
+        reason = reason_of(error)
         record = self._keeper.failed_step(self.state, step, reason, error)
         await self._doors.fail(self._run, record, reason, error, step.request.tape)
         return RunFinished(reason, self.usage, error)
@@ -302,10 +300,23 @@ class Turn:
         )
 
     async def _save(self, step: Step, acted: Acted, verdict: Continue | Stop) -> StepSaved:
-        messages = self._keeper.step_messages(self.state, step, acted, verdict)
+        budget = budget_for(self.state, step.request.config, self._doors)
+        is_full = step.context_tokens > budget.full and verdict != Stop("cancelled")
+        is_filling = not is_full and step.context_tokens > budget.warning and not self._is_warned()
+        messages = self._keeper.step_messages(
+            self.state, step, acted, verdict, warns_of=step.context_tokens if is_filling else None
+        )
         strikes = step.diary is not None and step.diary.is_written
-        await self._commit(step, self._unsaved, messages, acted, verdict, strikes_journal=strikes)
+        await self._commit(
+            step, self._unsaved, messages, acted, verdict, strikes_journal=strikes, is_full=is_full
+        )
         return StepSaved(step.id, messages)
+
+    def _is_warned(self) -> bool:
+        return any(
+            each.message.role == "user" and is_pressure_alert(each.message.text)
+            for each in reversed(self.state.window)
+        )
 
     async def _commit(
         self,
@@ -316,10 +327,11 @@ class Turn:
         verdict: Continue | Stop,
         *,
         strikes_journal: bool = False,
+        is_full: bool = False,
     ) -> None:
         """Raises StaleMemory, RunCancelled and LeaseLost; then nothing was saved or has changed here."""
         stop_reason = verdict.reason if isinstance(verdict, Stop) else None
-        later = () if step is not None else _after(self._unsaved, messages[-1].created_at)
+        later = () if step is not None else stamped_after(self._unsaved, messages[-1].created_at)
         used = self._tools_used | {each.tool_id: None for each in acted.outcomes if each.tool_id}
         record = StepRecord(
             step=self._keeper.step_record(self.state, step, acted, stop_reason) if step else None,
@@ -334,6 +346,7 @@ class Turn:
             postponed=later,
             tape=step.request.tape if step else None,
             strikes_journal=strikes_journal,
+            makes_room=is_full,
         )
         if step is not None and step.reply is not None and _wants_tokens(step.request.config):
             self.turns.append(TurnTokens(messages[0].text, step.reply.tokens))
@@ -350,13 +363,32 @@ class Turn:
             isinstance(verdict, Continue) and verdict.reason is not None and not acted.outcomes
         )
         self.stop_reason = stop_reason
-        if was_cancelled and stop_reason is None:
-            await self._close("cancelled")
+        self.is_full = is_full
+        self.is_held = is_full and stop_reason is not None
+        if was_cancelled and (stop_reason is None or self.is_held):
+            await self._close(stop_reason or "cancelled")
+
+    def ending(self) -> Ending | None:
+        """How the run ends, once its last step is saved."""
+        if self.stop_reason is None:
+            return None
+        spent = time.perf_counter_ns() - self._began_ns
+        return Ending(self.stop_reason, self._ttft_ns, spent, tuple(self._tools_used))
+
+    async def let_go(self) -> None:
+        """Ends a run that was only held to make room."""
+        if self.is_held and self.stop_reason is not None:
+            await self._close(self.stop_reason)
+
+    async def give_up(self) -> None:
+        """The run was cancelled while it made room: its last step stands, and so does the window."""
+        await self._close(self.stop_reason or "cancelled")
 
     async def _close(self, reason: StopReason) -> None:
         spent = time.perf_counter_ns() - self._began_ns
         await unbroken(self._doors.close(self._run, reason, None, spent))
         self.stop_reason = reason
+        self.is_held = self.is_full = False
 
     def _read(self, calls: Sequence[ToolCall], step: Step, *, is_cut: bool) -> tuple[ReadCall, ...]:
         client_names = {spec.name for spec in self._run.client_tools} if self._is_native else set[str]()
@@ -371,24 +403,3 @@ class Turn:
 
 def _wants_tokens(config: LLMConfig) -> bool:
     return config.return_logprobs or config.return_token_ids
-
-
-def _after(inputs: tuple[Message, ...], moment: datetime) -> tuple[Message, ...]:
-    """What is said to the agent once an answer has had its effect, and so stands behind it."""
-    stamped: list[Message] = []
-    for message in inputs:
-        moment = later_than(moment)
-        stamped.append(message.model_copy(update={"created_at": moment}))
-    return tuple(stamped)
-
-
-def _reason_of(error: ProviderError) -> StopReason:
-    match error:
-        case ContextOverflow():
-            return "context_window_overflow_in_system_prompt"
-        case ProviderCredits():
-            return "insufficient_credits"
-        case BadReply():
-            return "invalid_llm_response"
-        case _:
-            return "llm_api_error"
