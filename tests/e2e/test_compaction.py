@@ -69,12 +69,17 @@ def test_the_next_prompt_has_the_summary_in_place_of_what_left(talk: Talk) -> No
 
 @pytest.mark.promise("compaction.recall")
 def test_what_left_the_window_is_listed_and_found_by_search(talk: Talk) -> None:
-    agent = filled(talk)
+    agent = small_agent(talk)
+    talk.say(agent, "My cat is called Zebedee.", says("What a name."))
+    for _ in range(3):
+        talk.say(agent, f"Plums. {PLUMS}", says("I see."))
     talk.say(agent, "Count them.", full(), SUMMARY)
+    assert "Zebedee" not in str(in_context(talk, agent))
     told = [message.get("content") for message in talk.history(agent, limit=100)]
-    assert f"Plum number 0. {PLUMS}" in told
-    found = talk.say(agent, "Which was first?", calls("conversation_search", query="number 0"), says("0."))
-    assert "Plum number 0" in found["messages"][1]["tool_return"]
+    assert "My cat is called Zebedee." in told
+    look = calls("conversation_search", query="Zebedee the cat")
+    found = talk.say(agent, "What is my cat called?", look, says("Zebedee."))
+    assert "My cat is called Zebedee." in found["messages"][1]["tool_return"]
     assert "Eve counts plums" not in found["messages"][1]["tool_return"]
 
 
