@@ -58,13 +58,20 @@ class Client:
         await self.send(agent_id, text)
         return time.perf_counter() - began
 
-    async def stream(self, agent_id: str, text: str) -> tuple[float, int]:
+    async def first_bytes(self, path: str, body: object) -> bytes:
+        """The beginning of a stream; the rest is left."""
+        async with self._session.post(
+            self._base + path, data=orjson.dumps(body), headers={"content-type": "application/json"}
+        ) as response:
+            return await response.content.readany()
+
+    async def stream(self, agent_id: str, text: str, *, background: bool = False) -> tuple[float, int]:
         """Seconds to the first token, and how many tokens came."""
         began = time.perf_counter()
         first_s, tokens = 0.0, 0
         async with self._session.post(
             f"{self._base}/agents/{agent_id}/messages/stream",
-            data=orjson.dumps({"input": text, "stream_tokens": True}),
+            data=orjson.dumps({"input": text, "stream_tokens": True, "background": background}),
             headers={"content-type": "application/json"},
         ) as response:
             rest = b""

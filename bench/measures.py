@@ -15,6 +15,7 @@ from tests.support.server_process import ServerProcess
 
 from bench.client import Client, Failed, open_client
 from bench.figures import Figure, in_ms, median, percentile
+from bench.lasting import measure_background
 from bench.processes import ModelProcess, Storage, cpu_s, memory_mib
 from bench.seeding import Talk, database_bytes, seed_history
 
@@ -328,6 +329,7 @@ MEASURES: dict[str, Measure] = {
     "message": measure_message,
     "crowds": measure_crowds,
     "streams": measure_streams,
+    "background": measure_background,
     "history": measure_history,
     "search": measure_search,
     "archives": measure_archives,

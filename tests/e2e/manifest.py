@@ -395,6 +395,7 @@ CLIENTS = {
     "clients.guide": "The calls of the guide work as they are printed, with curl and in Python.",
     "clients.notes": "An agent with its configurations in full corrects a name in its memory.",
     "clients.npm": "The npm client lives through the life of an agent.",
+    "clients.npm-runs": "The npm client resumes, cancels, approves, runs its own tools, converses and forks.",
 }
 
 PROVIDERS = {

@@ -9,14 +9,16 @@ from pathlib import Path
 
 import pytest
 from inline_snapshot import snapshot
+from tests.support.answers import INSERT, READ
 from tests.support.script import calls, says
 from tests.support.talks import Talk
 
 from remanence.kit import json
+from remanence.kit.json import JsonObject
 
 _SOURCE = Path(__file__).parent / "npm"
 _CACHE = Path(__file__).parents[2] / ".npm-smoke"
-_FILES = ("package.json", "package-lock.json", ".npmrc", "smoke.mjs")
+_FILES = ("package.json", "package-lock.json", ".npmrc", "smoke.mjs", "runs.mjs")
 
 
 @pytest.fixture(scope="session")
@@ -39,16 +41,11 @@ def npm_folder() -> Path:
     return folder
 
 
-@pytest.mark.promise("clients.npm")
-def test_the_life_of_an_agent_through_the_npm_client(talk: Talk, npm_folder: Path) -> None:
-    talk.model.script(
-        says("Hello Eve!"),
-        calls("memory_insert", label="human", new_string="Eve likes figs."),
-        says("It is noted."),
-    )
+def play(folder: Path, script: str, talk: Talk) -> JsonObject:
+    """What a script of ours saw through the client."""
     done = subprocess.run(
-        ["node", "smoke.mjs", talk.tenant.house.server.base_url, talk.tenant.actor.user_id],
-        cwd=npm_folder,
+        ["node", script, talk.tenant.house.server.base_url, talk.tenant.actor.user_id],
+        cwd=folder,
         env={"PATH": os.environ["PATH"]},
         capture_output=True,
         text=True,
@@ -56,7 +53,17 @@ def test_the_life_of_an_agent_through_the_npm_client(talk: Talk, npm_folder: Pat
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert json.decode(done.stdout) == snapshot(
+    return json.decode(done.stdout)
+
+
+@pytest.mark.promise("clients.npm")
+def test_the_life_of_an_agent_through_the_npm_client(talk: Talk, npm_folder: Path) -> None:
+    talk.model.script(
+        says("Hello Eve!"),
+        calls("memory_insert", label="human", new_string="Eve likes figs."),
+        says("It is noted."),
+    )
+    assert play(npm_folder, "smoke.mjs", talk) == snapshot(
         {
             "health": "ok",
             "created": {"name": "Smoke", "labels": ["human"], "tags": ["npm"]},
@@ -94,6 +101,56 @@ Eve likes figs.\
             ],
             "run": "completed",
             "steps": 2,
+            "gone": ["NotFoundError", 404],
+        }
+    )
+
+
+@pytest.mark.promise("clients.npm-runs")
+def test_runs_of_every_sort_through_the_npm_client(talk: Talk, npm_folder: Path) -> None:
+    talk.model.script(
+        says("one two three four").slow(token_s=0.02),
+        *(INSERT, says("Noted.")),
+        says("very " * 500 + "slow").slow(token_s=0.02),
+        *(INSERT, says("Thank you."), INSERT, says("As you wish.")),
+        *(READ, says("It is warm."), READ, says("Still warm.")),
+        *(says("Hello."), says("On it goes."), says("Again.")),
+    )
+    assert play(npm_folder, "runs.mjs", talk) == snapshot(
+        {
+            "resumed": "one two three four",
+            "numbers": [1, 2, 3, 4, 5],
+            "ending": ["stop_reason", "usage_statistics"],
+            "async": ["created", True, "end_turn"],
+            "messages": ["user", "tool_call", "tool_return", "assistant"],
+            "usage": True,
+            "steps": ["success", "success"],
+            "step": [True, "gpt-4o-mini"],
+            "listed": 3,
+            "step_messages": ["assistant"],
+            "metrics": True,
+            "feedback": "positive",
+            "runs": 2,
+            "cancel": ["cancelled"],
+            "cancelled": "cancelled",
+            "cancelled_stream": "cancelled",
+            "nothing": ["ConflictError", 409],
+            "approved": ["requires_approval", True, ["ConflictError", 409], "success", "Thank you."],
+            "denied": ["requires_approval", True, ["ConflictError", 409], "error", "As you wish."],
+            "human": """\
+Name: Eve
+Likes figs.\
+""",
+            "client_tool": ["requires_approval", "read_sensor", "It is warm."],
+            "tool_return": ["requires_approval", "read_sensor", "Still warm."],
+            "talk": ["Hello.", True],
+            "talk_history": ["system", "user", "assistant"],
+            "branch": ["system", "user"],
+            "branch_talk": "On it goes.",
+            "talks": 2,
+            "renamed": "Dates",
+            "replayed": "Again.",
+            "idle": ["ConflictError", 409],
             "gone": ["NotFoundError", 404],
         }
     )
