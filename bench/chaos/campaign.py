@@ -22,8 +22,10 @@ from bench.chaos.warm import Life, WarmServers
 
 SEASON = 8
 """Cycles before new agents come: their histories are read whole each time."""
-LIFE_S = 0.6
-"""How long clients go on at most before the process is killed."""
+LIFE_S = 2.0
+"""How long clients go on at most while their server does not come to its fail point; then it is killed."""
+SHORT_S = 0.6
+"""How long at most where no fail point was drawn: the process dies at any moment before."""
 
 
 class Campaign:
@@ -94,7 +96,7 @@ class Campaign:
         if point:
             life.arm(point)
         living = [asyncio.create_task(person.live()) for person in people]
-        await asyncio.wait([life.death], timeout=LIFE_S * (1 if point else chance.random()))
+        await asyncio.wait([life.death], timeout=LIFE_S if point else SHORT_S * chance.random())
         name, _, _ = point.rpartition(":")
         self.deaths[name if life.death.done() else ""] += 1
         life.kill()
