@@ -166,7 +166,9 @@ class _House:
             default_embedding=default_embedding,
             evicted_share=settings.context_evicted_share,
         )
-        self._mcp = McpService(db, vault, allows_local=settings.allows_local_mcp)
+        self._mcp = McpService(
+            db, vault, allows_local=settings.allows_local_mcp, call_timeout_s=settings.mcp_timeout_s
+        )
         self._helpers = Helpers(self._agents)
         self._agents.household = self._helpers
         checkpoint.followers = self._helpers

@@ -171,6 +171,11 @@ class Settings(BaseSettings):
         default="auto",
         description="Whether users may have MCP servers started here, or reached in this network.",
     )
+    mcp_timeout_s: float = Field(
+        default=180,
+        gt=0,
+        description="How long a tool of an MCP server may take.",
+    )
     sandbox_level: Annotated[Literal["auto", "namespaces", "landlock", "limits"], BeforeValidator(_lower)] = (
         Field(
             default="auto",

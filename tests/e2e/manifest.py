@@ -362,6 +362,7 @@ LASTING = {
     "regressions.open-approval": "An approval that nobody answers is no dead end.",
     "regressions.stop-in-a-stream": "A server told to stop ends its streams properly, however long they would take.",
     "regressions.silent-stream": "A stream always shows what was said.",
+    "regressions.tool-timeout": "A tool that never answers is given up, told to the model, and cancelled at once.",
 }
 
 REVISIONS = {

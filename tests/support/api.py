@@ -61,6 +61,12 @@ class Api:
     async def block(self, agent_id: str, label: str) -> str:
         return (await self._json("GET", f"/agents/{agent_id}/core-memory/blocks/{label}"))["value"]
 
+    async def get(self, path: str, **query: Any) -> Any:
+        return await self._json("GET", path, params=query)
+
+    async def post(self, path: str, body: Body) -> Any:
+        return await self._json("POST", path, json=body)
+
     async def is_down(self) -> bool:
         try:
             await self._client.get("/health/")

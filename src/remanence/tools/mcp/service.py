@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_CALL_S = 180
 _NO_REDIRECT = "http://127.0.0.1/"
 """Where nobody is sent: there is nobody to sign in."""
 
@@ -51,11 +50,12 @@ class Changes:
 
 
 class McpService:
-    def __init__(self, db: Database, vault: Vault, *, allows_local: bool) -> None:
+    def __init__(self, db: Database, vault: Vault, *, allows_local: bool, call_timeout_s: float) -> None:
         self._db = db
         self._links = McpLinks(self._open)
         self._sign_ins = SignIns()
         self._vault = vault
+        self._call_timeout_s = call_timeout_s
         self._allows_local = allows_local
         """Whether users may start processes here and reach addresses that only this machine sees."""
 
@@ -105,7 +105,8 @@ class McpService:
             raise NotFound(f"The tool {tool.name} came from an MCP server that is gone.")
         server, values = await self._load(actor, server_id, agent_id)
         name: str = tool.metadata["mcp"].get("tool_name", tool.name)
-        return await self._links.call(await self._ready(server, values), name, args, timeout_s=_CALL_S)
+        ready = await self._ready(server, values)
+        return await self._links.call(ready, name, args, timeout_s=self._call_timeout_s)
 
     async def connect(self, actor: Actor, server_id: str, redirect_uri: str) -> AsyncIterator[JsonObject]:
         """Signs in to a server if it asks for that, and reads its tools; what happens, as it happens.
