@@ -228,3 +228,18 @@ def test_what_cannot_be_rewound_to(talk: Talk, body: JsonObject, status: int) ->
     assert chat.try_to("rewind", **body).status_code == status
     assert chat.body() == before
     assert Chat(talk, "default").try_to("rewind", message_id=UNKNOWN).status_code == 400
+
+
+def test_a_request_taken_back_in_a_fork_stays_open_where_it_was_asked(talk: Talk) -> None:
+    agent = talk.agent(
+        include_base_tool_rules=False,
+        tool_rules=[{"type": "requires_approval", "tool_name": "memory_insert"}],
+    )
+    talk.say(agent, "I like figs.", NOTE)
+    made = talk.ask("POST", "/v1/conversations/default/fork", params={"agent_id": agent["id"]})
+    talk.ask("POST", f"/v1/conversations/{made['id']}/cancel")
+    own = talk.get(f"/v1/agents/{agent['id']}/messages", conversation_id="default", order="asc")
+    assert kinds(own) == ["system", "user", "approval_request"], "the answer is given in the fork alone"
+    branch = talk.get(f"/v1/conversations/{made['id']}/messages", order="asc")
+    assert kinds(branch) == ["system", "user", "approval_request", "approval_response", "tool_return"]
+    talk.refuse(agent, 409, input="Hello?")

@@ -39,7 +39,8 @@ def withdraw_request(
     packed = pack_tool_return(CANCELLED, status="error", at=at, timezone=agent.timezone)
     shared = {
         "agent_id": request.agent_id,
-        "conversation_id": request.conversation_id,
+        # Not the request's own: a fork shares it with the history that it came from.
+        "conversation_id": None if lane == request.agent_id else lane,
         "run_id": request.run_id,
     }
     denied = Message.model_validate(
