@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from tests.support.api import assert_takes_turns
@@ -36,11 +36,11 @@ class Turn:
     words: str | None = None
 
 
-def read_turns(history: list[Body], *, was_rewound: bool, answers: Collection[str] = ()) -> list[Turn]:
+def read_turns(history: list[Body], *, was_rewound: bool, may_repeat: bool) -> list[Turn]:
     """Raises Broken where a call has not exactly one return, behind it and in order.
 
-    Only what was rewound may lack it: that stays in the list, though no longer in the context. `answers` are
-    runs that answered a request: the same answer given twice makes the agent speak twice.
+    Only what was rewound may lack it: that stays in the list, though no longer in the context. `may_repeat`: an
+    answer to a request, given twice, makes the agent speak twice.
     """
     turns: list[Turn] = []
     awaited: list[str] = []
@@ -70,7 +70,7 @@ def read_turns(history: list[Body], *, was_rewound: bool, answers: Collection[st
                 }
                 awaited = []
             case "assistant_message":
-                is_again = turns[-1].words is not None and message["run_id"] not in answers
+                is_again = turns[-1].words is not None and not may_repeat
                 _expect(not is_again, f"{turns[-1].text} was answered twice")
                 turns[-1].words = message["content"]
             case _:
@@ -177,7 +177,7 @@ class Checks:
 
     async def _check_lane(self, lane: Lane) -> None:
         history = await self._history(lane)
-        turns = read_turns(history, was_rewound=lane.was_rewound, answers=lane.answers)
+        turns = read_turns(history, was_rewound=lane.was_rewound, may_repeat=lane.gave_answers)
         for turn in turns:
             check_turn(turn)
         self._note_effects(lane, history)
@@ -310,7 +310,9 @@ class Checks:
         if not lane.was_rewound and not lane.inherited:
             kept = [
                 turn.text
-                for turn in read_turns(await self._history(lane), was_rewound=False, answers=lane.answers)
+                for turn in read_turns(
+                    await self._history(lane), was_rewound=False, may_repeat=lane.gave_answers
+                )
             ]
             _expect(shown == kept, f"{lane.id} shows the model {shown}, but keeps {kept}")
 

@@ -182,11 +182,11 @@ class Person:
         items = [_answer_item(call, approves) for call in request["tool_calls"]]
         answer: Body = {"type": "approval", "approvals": items}
         body = {"messages": [answer], "client_tools": [SENSOR]}
+        self._lane.gave_answers = True
         with suppress(Refused):  # another answer was quicker
             if self._lane.conversation is None and self._chance.random() < 0.4:
                 run = await self._line.post(f"{self._lane.path}/async", body)
                 self._lane.runs[run["id"]] = Said("", "accepted", run["id"])
-                self._lane.answers.add(run["id"])
             else:
                 await self._line.post(self._lane.path, body | {"streaming": False})
                 self._lane.answered_requests.add(request["id"])

@@ -35,8 +35,8 @@ class Lane:
     """Texts that a fork may hold because its source did."""
     runs: dict[str, Said] = field(default_factory=dict[str, Said])
     """Runs in the background that were promised, by their ids."""
-    answers: set[str] = field(default_factory=set[str])
-    """Runs that answered a request."""
+    gave_answers: bool = False
+    """To requests; one given twice makes the agent go on twice."""
     answered_requests: set[str] = field(default_factory=set[str])
     was_cancelled: bool = False
     """Somebody tried to, so that runs may have ended so."""
