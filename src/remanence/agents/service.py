@@ -16,6 +16,7 @@ from remanence.agents.state import load_state
 from remanence.core.actor import Actor
 from remanence.core.agent import Agent, AgentState, Relations
 from remanence.core.block import Block
+from remanence.core.helper import helper_of
 from remanence.core.llm import EmbeddingConfig, LLMConfig
 from remanence.core.message import Message
 from remanence.core.naming import check_agent_name
@@ -130,7 +131,7 @@ class AgentService:
             body.initial_message_sequence,
         )
         self._store(connection, agent, first)
-        if self.household is not None:
+        if self.household is not None and helper_of(agent) is not None:
             self.household.on_change(connection, actor, agent)
         held.sort(key=lambda block: (block.created_at or agent.created_at, block.id))
         include: frozenset[Include] = frozenset({"agent.tags", "agent.secrets", "agent.managed_group"})

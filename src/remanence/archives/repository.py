@@ -284,10 +284,11 @@ def restore_passage(connection: Connection, index: SearchIndex, actor: Actor, pa
     """Brings a deleted passage back into its archive; its vectors are made anew. Raises NotFound, and
     Conflict for one that is there.
     """
-    if find_passages(connection, [passage_id]):
+    there = find_passages(connection, [passage_id]).get(passage_id)
+    if there is not None and there.organization_id == actor.organization_id:
         raise Conflict(f"Passage {passage_id} is not deleted.")
     found = [each for each in list_writes(connection, passage_id) if each.change]
-    passage = Passage.model_validate(found[0].change) if found else None
+    passage = Passage.model_validate(found[0].change) if found and there is None else None
     if passage is None or passage.organization_id != actor.organization_id:
         raise NotFound(f"There is no passage {passage_id}, or it is kept no longer.")
     get_archive(connection, actor, passage.archive_id)
