@@ -54,7 +54,15 @@ def belongings(talk: Talk) -> dict[str, str]:
     run = talk.run_of(answer)
     message = answer["messages"][0]
     conversation = talk.ask("POST", "/v1/conversations/", params={"agent_id": agent["id"]}, json={})
+    archive = talk.ask("POST", "/v1/archives/", json={"name": "notes"})
+    passage = talk.ask("POST", f"/v1/archives/{archive['id']}/passages", json={"text": "The key."})
+    talk.ask("PATCH", f"/v1/agents/{agent['id']}/archives/attach/{archive['id']}")
+    group = talk.agent(enable_sleeptime=True)["managed_group"]
     return {
+        "group_id": group["id"],
+        "archive_id": archive["id"],
+        "passage_id": passage["id"],
+        "memory_id": passage["id"],
         "agent_id": agent["id"],
         "block_id": agent["blocks"][0]["id"],
         "block_label": agent["blocks"][0]["label"],
@@ -76,6 +84,7 @@ def everything(tenant: Tenant, mine: dict[str, str]) -> list[Any]:
     root = f"/v1/agents/{mine['agent_id']}"
     paths = [root, f"{root}/messages", f"{root}/tools", f"{root}/core-memory/blocks", "/v1/blocks/"]
     paths += ["/v1/agents/", "/v1/runs/", "/v1/steps/", "/v1/conversations/", "/v1/messages/", "/v1/tags/"]
+    paths += ["/v1/archives/", f"{root}/archival-memory", "/v1/groups/"]
     paths += [f"/v1/runs/{mine['run_id']}", f"/v1/steps/{mine['step_id']}"]
     return [tenant.http.get(path).json() for path in paths]
 
@@ -108,7 +117,7 @@ def test_what_is_ones_own_cannot_be_joined_to_what_is_not(talk: Talk, stranger: 
     mine = theirs | {"agent_id": own["id"]}
     for operation in read_operations(talk.http):
         names = operation.names("path")
-        if "agent_id" in names and {"block_id", "tool_id"} & set(names):
+        if "agent_id" in names and {"block_id", "tool_id", "archive_id"} & set(names):
             assert trespass(stranger, operation, mine) == 404, operation
     for field, their, status in (
         ("block_ids", "block_id", 404),
