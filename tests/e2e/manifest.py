@@ -238,6 +238,7 @@ COMPACTION = {
     "compaction.long-turn": "Within a turn its question stays, and calls keep their returns.",
     "compaction.messages": "A reply holds an event and a summary message if asked for, else the packed notice.",
     "compaction.modes": "Each of the four modes leaves what it says.",
+    "compaction.going-back": "One can go back to, and branch off at, a message that has left the window.",
     "compaction.next-prompt": "The model sees the summary behind the system message, in place of what left.",
     "compaction.no-model": "Where no model writes a summary, excerpts stand in.",
     "compaction.overflow": "A provider that finds the prompt too long is asked again with less.",

@@ -393,3 +393,20 @@ def test_a_tool_that_alone_is_too_large_is_named(talk: Talk) -> None:
     body = talk.refuse(agent, 400, input="Hi", client_tools=[huge])
     assert "the schema of the tool 'huge'" in body["error"]["message"]
     talk.say(agent, "Hi", says("Hello."))
+
+
+@pytest.mark.promise("compaction.going-back")
+def test_one_can_go_back_to_and_branch_off_at_what_has_left_the_window(talk: Talk) -> None:
+    agent = filled(talk)
+    talk.say(agent, "Count them.", full(), SUMMARY)
+    first = next(each for each in talk.history(agent, limit=100, order="asc") if "number 1." in str(each))
+    where = {"agent_id": agent["id"]}
+    params = where | {"message_id": first["id"]}
+    fork = talk.ask("POST", "/v1/conversations/default/fork", params=params)
+    said = [str(each) for each in talk.get(f"/v1/conversations/{fork['id']}/messages", order="asc")]
+    assert "Plum number 0." in said[1]
+    assert "Plum number 1." in said[-1]
+    talk.ask("POST", "/v1/conversations/default/rewind", params=where, json={"message_id": first["id"]})
+    assert roles_in(talk, agent) == ["system", *["user", "assistant"], "user"]
+    talk.say(agent, "And now?", says("Two plums."))
+    assert "Eve counts plums." not in str(talk.model.last.messages)

@@ -4,10 +4,23 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    bindparam,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from remanence.core.actor import Actor
 from remanence.core.agent import AgentType
+from remanence.core.history import whole_until
 from remanence.core.message import Message
 from remanence.core.page import Page
 from remanence.db.paging import fetch_page
@@ -226,6 +239,51 @@ def list_agent_ids(
     return list(connection.scalars(statement))
 
 
+_BACK = 200
+"""How many messages a window that goes back beyond its beginning is made of; the rest is left to recall."""
+
+
+def window_until(
+    connection: Connection, actor: Actor, agent_id: str, conversation_id: str | None, message_id: str
+) -> list[Message] | None:
+    """The window as it ends with this message, also where the message has left it; None if it is not there.
+
+    Where that would leave calls without their returns, it ends before them.
+    """
+    window, _ = load_window(connection, conversation_id or agent_id)
+    kept = whole_until(window, message_id)
+    if kept is not None:
+        return kept
+    is_here = select(MessageRow.id).where(
+        MessageRow.id == message_id,
+        MessageRow.agent_id == agent_id,
+        MessageRow.organization_id == actor.organization_id,
+        _of_conversation(conversation_id),
+    )
+    if connection.scalar(is_here) is None:
+        return None
+    before = list_messages(
+        connection,
+        actor,
+        Page(after=message_id, limit=_BACK, order="desc"),
+        agent_id=agent_id,
+        conversation_id=conversation_id or "default",
+    )
+    last = connection.execute(select(*_COLUMNS).where(MessageRow.id == message_id)).one()
+    said = [message_from(row) for row in (*reversed(before), last)]
+    said = [each for each in said if each.role not in ("system", "summary")]
+    head = [message for message in window[:1] if message.role == "system"]
+    return whole_until([*head, *said], message_id)
+
+
+def _of_conversation(conversation_id: str | None) -> ColumnElement[bool]:
+    """What was said in it or before it was branched off; None is the agent's own history."""
+    if conversation_id is None:
+        return MessageRow.conversation_id.is_(None)
+    shared = select(SharedMessageRow.message_id).where(SharedMessageRow.conversation_id == conversation_id)
+    return or_(MessageRow.conversation_id == conversation_id, MessageRow.id.in_(shared))
+
+
 def list_messages(
     connection: Connection,
     actor: Actor,
@@ -254,14 +312,9 @@ def list_messages(
         .join(AgentRow, AgentRow.id == MessageRow.agent_id)
         .where(*scope)
     )
-    if conversation_id == "default":
-        statement = statement.where(MessageRow.conversation_id.is_(None))
-    elif conversation_id is not None:
-        shared = select(SharedMessageRow.message_id).where(
-            SharedMessageRow.conversation_id == conversation_id
-        )
+    if conversation_id is not None:
         statement = statement.where(
-            or_(MessageRow.conversation_id == conversation_id, MessageRow.id.in_(shared))
+            _of_conversation(None if conversation_id == "default" else conversation_id)
         )
     if group_id is not None:
         statement = statement.where(MessageRow.group_id == group_id)

@@ -8,7 +8,7 @@ from remanence.agents import repository as agents
 from remanence.agents.compiling import recompile
 from remanence.core.actor import Actor
 from remanence.core.block import Block
-from remanence.core.history import Finding, mend_history, whole_until
+from remanence.core.history import Finding, mend_history
 from remanence.core.message import Message
 from remanence.core.revision import user_author
 from remanence.errors import NotFound
@@ -31,11 +31,12 @@ def rewind(
     """
     _hold(connection, actor, address.lane)
     window, _ = messages.load_window(connection, address.lane)
-    kept = whole_until(window, message_id)
+    kept = messages.window_until(connection, actor, address.agent_id, address.conversation_id, message_id)
     if kept is None:
-        raise NotFound(f"Message {message_id} is not in the context of {address.lane}.")
+        raise NotFound(f"Message {message_id} is not in the history of {address.lane}.")
     ids = [message.id for message in kept]
-    changed = _take_back(connection, actor, window[len(kept) :]) if restores_blocks else []
+    beyond = [message for message in window if message.id not in ids]
+    changed = _take_back(connection, actor, beyond) if restores_blocks else []
     messages.replace_context(connection, address.lane, ids)
     agents.bump_window(connection, address.lane)
     return ids, changed

@@ -15,7 +15,6 @@ from remanence.core.actor import Actor
 from remanence.core.agent import Agent
 from remanence.core.block import Block
 from remanence.core.conversation import Conversation
-from remanence.core.history import whole_until
 from remanence.core.message import Message
 from remanence.errors import BadArgument, NotFound
 from remanence.kit.clock import utc_now
@@ -71,10 +70,13 @@ def fork(
     """
     agent = agents.get_agent(connection, actor, agent_id)
     lane = source.id if source else agent.id
-    window, _ = messages.load_window(connection, lane)
-    kept = window if up_to is None else whole_until(window, up_to)
+    kept: list[Message] | None
+    if up_to is None:
+        kept, _ = messages.load_window(connection, lane)
+    else:
+        kept = messages.window_until(connection, actor, agent.id, source.id if source else None, up_to)
     if kept is None:
-        raise NotFound(f"Message {up_to} is not in the context of {lane}.")
+        raise NotFound(f"Message {up_to} is not in the history of {lane}.")
     rest = kept[1:] if kept and kept[0].role == "system" else kept
     shared = list({message.id: message for message in rest}.values())
     conversation = _new(actor, agent).model_copy(
