@@ -93,7 +93,9 @@ def trespass(stranger: Tenant, operation: Operation, ids: dict[str, str]) -> int
     body: JsonObject | None = None
     if operation.fields is not None:
         body = BODIES.get(operation.path, SAID) | {key: ids[key] for key in operation.fields if key in ids}
-    answer = stranger.http.request(operation.method, operation.path.format(**ids), json=body)
+    needed = {"query": "key"} if "query" in operation.names("query") else {}
+    path = operation.path.format(**ids)
+    answer = stranger.http.request(operation.method, path, params=needed, json=body)
     return answer.status_code
 
 
