@@ -7,7 +7,7 @@ from tests.support.scripted_model import ScriptedModel, fails, says
 from tests.support.tenants import SharedHouse, Tenant
 
 # The published price of gpt-4o-mini: 0.15 and 0.60 dollars per million tokens, half for what is cached.
-COST = (900_000 * 0.15 + 100_000 * 0.075 + 100_000 * 0.60) / 1e6
+COST = (9_000 * 0.15 + 1_000 * 0.075 + 1_000 * 0.60) / 1e6
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def model(shared_model: ScriptedModel) -> ScriptedModel:
 
 
 def costly() -> Any:
-    return says("Dear words.").counting(prompt=1_000_000, completion=100_000, cached=100_000)
+    return says("Dear words.").counting(prompt=10_000, completion=1_000, cached=1_000)
 
 
 def send(tenant: Tenant, agent_id: str) -> Any:
@@ -37,7 +37,7 @@ def test_costs_are_told_of_steps_runs_and_sums(tenant: Tenant, model: ScriptedMo
 
     total = tenant.http.get("/v1/usage/").json()
     assert total["cost_usd"] == pytest.approx(2 * COST)
-    assert (total["step_count"], total["prompt_tokens"], total["cache_hit_rate"]) == (2, 2_000_000, 0.1)
+    assert (total["step_count"], total["prompt_tokens"], total["cache_hit_rate"]) == (2, 20_000, 0.1)
     by_agent = tenant.http.get("/v1/usage/", params={"group_by": "agent"}).json()
     assert {each["agent"]: each["step_count"] for each in by_agent} == {agent["id"]: 1, other["id"]: 1}
     one = tenant.http.get("/v1/usage/", params={"agent_id": agent["id"], "group_by": "model"}).json()

@@ -155,6 +155,7 @@ class Usage:
             _sum(self.cached_input_tokens, other.cached_input_tokens),
             _sum(self.cache_write_tokens, other.cache_write_tokens),
             _sum(self.reasoning_tokens, other.reasoning_tokens),
+            _sum(self.cost_nanos, other.cost_nanos),
         )
 
 
