@@ -222,7 +222,16 @@ class Person:
         query = {"agent_id": self._lane.agent} | await self._some_message()
         made = await self._line.post(f"/conversations/{self._name}/fork", {}, **query)
         inherited = set(self._lane.said) | self._lane.inherited
-        self._move_in(Lane(self._lane.agent, made["id"], self._lane.is_gated, inherited=inherited))
+        source = self._lane
+        self._move_in(
+            Lane(
+                source.agent,
+                made["id"],
+                source.is_gated,
+                inherited=inherited,
+                gave_answers=source.gave_answers,
+            )
+        )
 
     async def rewind(self) -> None:
         chosen = await self._some_message()

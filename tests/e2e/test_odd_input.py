@@ -83,6 +83,7 @@ def names_for(tenant: Tenant) -> dict[str, str]:
         "run_id": f"run-{NOBODY}",
         "step_id": f"step-{NOBODY}",
         "number": "1",
+        "group_id": f"group-{NOBODY}",
         "provider_id": f"provider-{NOBODY}",
         "mcp_server_id": f"mcp_server-{NOBODY}",
         **sandbox_names(tenant.http),

@@ -31,6 +31,10 @@ def test_names_types_and_parameters_are_those_of_the_contract():
             "letta_multi_agent_core: send_message_to_agent_and_wait_for_reply(message, other_agent_id)",
             "letta_multi_agent_core: send_message_to_agents_matching_tags(message, match_all, match_some)",
             "letta_multi_agent_core: send_message_to_agent_async(message, other_agent_id)",
+            "letta_builtin: run_code(code, language)",
+            "letta_builtin: run_code_with_tools(code)",
+            "letta_builtin: web_search(query, ?num_results, ?category, ?include_text, ?include_domains, ?exclude_domains, ?start_published_date, ?end_published_date, ?user_location)",
+            "letta_builtin: fetch_webpage(url)",
         ]
     )
 
@@ -39,9 +43,11 @@ def test_every_memory_tool_is_in_the_catalogue():
     assert {tool.name for tool in builtin_tools()} >= MEMORY_TOOLS
 
 
-def test_only_searching_may_run_beside_other_calls():
+def test_only_what_changes_nothing_here_may_run_beside_other_calls():
     parallel = [tool.name for tool in builtin_tools() if tool.enable_parallel_execution]
-    assert parallel == ["conversation_search", "archival_memory_search"]
+    assert parallel == [
+        *("conversation_search", "archival_memory_search", "run_code", "web_search", "fetch_webpage"),
+    ]
 
 
 def test_a_description_begins_with_one_line_that_says_it_all():
@@ -57,7 +63,7 @@ def test_every_parameter_is_described():
     for tool in builtin_tools():
         for schema in tool.json_schema["parameters"]["properties"].values():
             assert schema["description"].endswith(".")
-            assert schema["type"] in {"string", "integer", "array"}
+            assert schema["type"] in {"string", "integer", "array", "boolean"}
 
 
 def test_a_schema_has_the_shape_that_clients_know():
