@@ -86,6 +86,10 @@ def names_for(tenant: Tenant) -> dict[str, str]:
         "group_id": f"group-{NOBODY}",
         "provider_id": f"provider-{NOBODY}",
         "mcp_server_id": f"mcp_server-{NOBODY}",
+        "mcp_server_name": "nobody",
+        "mcp_tool_name": "nothing",
+        "handle": "openai/nobody",
+        "budget_id": f"budget-{NOBODY}",
         **sandbox_names(tenant.http),
     }
 
