@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup run dev fmt lint types imports check test test-pg e2e migrate bench eval chaos lock clean
+.PHONY: help setup run dev ui fmt lint types imports check test test-pg e2e migrate bench eval chaos lock clean
 
 BIN := .venv/bin
 HOST ?= 127.0.0.1
@@ -69,11 +69,14 @@ libgomp:
 	echo "Note: libgomp.so.1 is missing, so the embedded model cannot load. Install it with your package"; \
 	echo "      manager (Debian and Ubuntu: sudo apt-get install libgomp1). Everything else works."
 
-run: setup ## Serve on 127.0.0.1:8283 (HOST=… PORT=… to change)
+run: setup ui ## Serve on 127.0.0.1:8283 (HOST=… PORT=… to change)
 	@exec $(BIN)/remanence server --host $(HOST) --port $(PORT)
 
-dev: setup ## The same, restarting when the source changes
+dev: setup ui ## The same, restarting when the source changes
 	@exec $(BIN)/remanence server --host $(HOST) --port $(PORT) --reload
+
+ui: ## Build the web interface, if it changed and node is there
+	@sh ui/build.sh
 
 fmt: setup ## Format the code and mend what can be mended
 	@$(BIN)/ruff check --fix-only --quiet .
@@ -91,7 +94,18 @@ imports: setup ## Check that rooms import downwards only
 
 check: lint types imports test ## All that CI runs
 
-test: setup ## The whole suite, on SQLite and PostgreSQL
+# The tests of the web interface want a browser; where it cannot be had they say so and the rest runs.
+.PHONY: browser
+browser:
+	@command -v chromium >/dev/null 2>&1 && exit 0; \
+	command -v node >/dev/null 2>&1 || exit 0; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+	  echo "Installing Chromium for the tests of the web interface"; \
+	  { apt-get install -y -qq --no-install-recommends chromium || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }; } </dev/null >/dev/null 2>&1 && exit 0; \
+	fi; \
+	echo "Note: chromium is not installed, so the web interface is not tried (Debian: sudo apt-get install chromium)."
+
+test: setup ui browser ## The whole suite, on SQLite and PostgreSQL
 	@$(PYTEST) $(ARGS)
 
 test-pg: setup ## The tests that use PostgreSQL
@@ -122,5 +136,5 @@ lock: ## Resolve the dependencies anew (UPGRADE=1 for newer versions)
 	fi
 
 clean: ## Remove caches and environments; your data stays
-	@rm -rf .venv .uv build dist .pytest_cache .ruff_cache .import_linter_cache
+	@rm -rf .venv .uv build dist ui/node_modules src/remanence/edge/static .pytest_cache .ruff_cache .import_linter_cache
 	@find . -name __pycache__ -type d -not -path './ui/node_modules/*' -prune -exec rm -rf {} +

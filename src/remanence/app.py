@@ -24,6 +24,7 @@ from remanence.core.budget import ContextLimits
 from remanence.db.database import Database, open_database
 from remanence.db.migrate import migrate
 from remanence.edge.errors import install_error_handlers
+from remanence.edge.interface import Interface
 from remanence.edge.requests import RequestDoor
 from remanence.edge.responses import JsonBytes
 from remanence.edge.routes import make_routes
@@ -112,6 +113,7 @@ def create_app(settings: Settings) -> FastAPI:
     install_error_handlers(app)
     for routes in (_health_routes(), *house.routes()):
         app.router.routes += routes.routes
+    app.router.default = Interface(app.router.default)
     return app
 
 

@@ -1,7 +1,8 @@
 """One server for many tests: each gets an organisation of its own, so that its lists hold only what it made."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
@@ -72,6 +73,8 @@ class SharedHouse:
         self._replica: RunningServer | None = None
         self.folder = folder
         self._loop = asyncio.Runner()
+        # In a thread of its own, since a test with a browser has a loop running in the main one.
+        self._thread = ThreadPoolExecutor(1)
         self._db = open_database(database_url)
 
     def __enter__(self) -> Self:
@@ -79,8 +82,9 @@ class SharedHouse:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._loop.run(self._db.close())
-        self._loop.close()
+        self._await(self._db.close())
+        self._thread.submit(self._loop.close).result()
+        self._thread.shutdown()
         if self._replica is not None:
             self._replica.stop()
         self.server.stop()
@@ -94,10 +98,13 @@ class SharedHouse:
 
     def read(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Runs a function on the database that the server uses."""
-        return self._loop.run(self._db.read(fn, *args, **kwargs))
+        return self._await(self._db.read(fn, *args, **kwargs))
 
     def write(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._loop.run(self._db.write(fn, *args, **kwargs))
+        return self._await(self._db.write(fn, *args, **kwargs))
+
+    def _await(self, work: Coroutine[None, None, T]) -> T:
+        return self._thread.submit(self._loop.run, work).result()
 
     def new_tenant(self) -> Tenant:
         return Tenant(self, self.write(_add_newcomer))
