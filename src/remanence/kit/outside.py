@@ -28,6 +28,15 @@ class NotFetched(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """What a name stands for, once."""
+
+    address: str
+    family: int
+    protocol: int
+
+
+@dataclass(frozen=True, slots=True)
 class Fetched:
     url: str
     """Where it was in the end."""
@@ -44,6 +53,10 @@ def is_public(address: Address) -> bool:
     return plain.is_global and not plain.is_multicast and not _is_carrier(plain) and plain not in _METADATA
 
 
+def is_anywhere(address: Address) -> bool:
+    return True
+
+
 def is_no_metadata(address: Address) -> bool:
     """Anywhere but where machines keep what only they may know."""
     plain = _unwrapped(address)
@@ -56,6 +69,19 @@ def _unwrapped(address: Address) -> Address:
 
 def _is_carrier(address: Address) -> bool:
     return any(address in network for network in _CARRIERS)
+
+
+async def look_up(
+    host: str, port: int, *, allows: Judge, family: socket.AddressFamily = socket.AF_UNSPEC
+) -> list[Place]:
+    """Where a name leads, for a connection to just that. Raises NotFetched, and OSError for an unknown name."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, family=family)
+    places = [Place(str(place[0]), kind, protocol) for kind, _, protocol, _, place in found]
+    # One bad address is enough: whoever owns the name chose what it stands for.
+    if not all(allows(ipaddress.ip_address(place.address.partition("%")[0])) for place in places):
+        raise NotFetched(f"{host} is inside this network, which is not reached from here")
+    return places
 
 
 async def fetch(
@@ -122,25 +148,17 @@ class _Resolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        loop = asyncio.get_running_loop()
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, family=family)
-        results: list[ResolveResult] = []
-        for kind, _, protocol, _, place in found:
-            address = str(place[0])
-            # One bad address is enough: whoever owns the name chose what it stands for.
-            if not self._allows(ipaddress.ip_address(address.partition("%")[0])):
-                raise NotFetched(f"{host} is inside this network, which is not reached from here")
-            results.append(
-                ResolveResult(
-                    hostname=host,
-                    host=address,
-                    port=port,
-                    family=kind,
-                    proto=protocol,
-                    flags=socket.AI_NUMERICHOST,
-                )
+        return [
+            ResolveResult(
+                hostname=host,
+                host=place.address,
+                port=port,
+                family=place.family,
+                proto=place.protocol,
+                flags=socket.AI_NUMERICHOST,
             )
-        return results
+            for place in await look_up(host, port, allows=self._allows, family=family)
+        ]
 
     async def close(self) -> None:
         """There is nothing to close."""

@@ -4,92 +4,59 @@ import asyncio
 import os
 import shutil
 import signal
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from remanence.core.mcp import McpServer
-from remanence.errors import McpUnavailable
+from remanence.kit.outside import Judge
 
 if TYPE_CHECKING:
     import httpx2
     from mcp import Client
     from mcp.client._transport import TransportStreams
 
-_MAX_MESSAGE_BYTES = 16 * 2**20
+_MAX_LINE_BYTES = 16 * 2**20
 _GRACE_S = 2
 _INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "USER", "SHELL", "TERM")
 """All that a server's process sees of our environment: no keys are among it."""
 
 
 def open_client(
-    server: McpServer, auth: "httpx2.Auth | None" = None
+    server: McpServer, auth: "httpx2.Auth | None" = None, *, allows: Judge
 ) -> "AbstractAsyncContextManager[Client]":
     """A client that is connected while it is entered. The SDK is loaded here, on first use."""
     from mcp import Client
 
-    match server.mcp_server_type:
-        case "stdio":
-            transport = _stdio(server)
-        case "sse":
-            from mcp.client.sse import sse_client
-
-            transport = sse_client(
-                server.server_url or "", headers=server.headers, auth=auth, httpx_client_factory=_make_http
-            )
-        case "streamable_http":
-            transport = _streamable(server, auth)
+    transport = _stdio(server) if server.mcp_server_type == "stdio" else _over_http(server, auth, allows)
     # The handshake that every server knows: probing for newer ones costs older servers an error.
     return Client(transport, mode="legacy")
 
 
+def _over_http(
+    server: McpServer, auth: "httpx2.Auth | None", allows: Judge
+) -> "AbstractAsyncContextManager[TransportStreams]":
+    from remanence.mcp.http import http_factory
+
+    make_http, url = http_factory(allows), server.server_url or ""
+    if server.mcp_server_type == "streamable_http":
+        return _streamable(url, make_http(server.headers, auth=auth))
+    from mcp.client.sse import sse_client
+
+    return sse_client(url, headers=server.headers, auth=auth, httpx_client_factory=make_http)
+
+
 @asynccontextmanager
-async def _streamable(server: McpServer, auth: "httpx2.Auth | None") -> "AsyncGenerator[TransportStreams]":
+async def _streamable(url: str, http: "httpx2.AsyncClient") -> "AsyncGenerator[TransportStreams]":
     from mcp.client.streamable_http import streamable_http_client
 
+    from remanence.mcp.http import MAX_MESSAGE_BYTES
+
     async with (
-        _make_http(headers=server.headers, auth=auth) as http,
-        streamable_http_client(
-            server.server_url or "", http_client=http, max_sse_event_size=_MAX_MESSAGE_BYTES
-        ) as streams,
+        http,
+        streamable_http_client(url, http_client=http, max_sse_event_size=MAX_MESSAGE_BYTES) as streams,
     ):
         yield streams
-
-
-def _make_http(
-    headers: dict[str, str] | None = None, timeout: Any = None, auth: "httpx2.Auth | None" = None
-) -> "httpx2.AsyncClient":
-    import httpx2
-
-    class Bounded(httpx2.AsyncHTTPTransport):
-        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-            response = await super().handle_async_request(request)
-            if "text/event-stream" not in response.headers.get("content-type", ""):
-                response.stream = _Limited(response.stream)
-            return response
-
-    class _Limited(httpx2.AsyncByteStream):
-        def __init__(self, inner: Any) -> None:
-            self._inner = inner
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            left = _MAX_MESSAGE_BYTES
-            async for chunk in self._inner:
-                left -= len(chunk)
-                if left < 0:
-                    raise McpUnavailable(f"It answered with more than {_MAX_MESSAGE_BYTES} bytes.")
-                yield chunk
-
-        async def aclose(self) -> None:
-            await self._inner.aclose()
-
-    return httpx2.AsyncClient(
-        headers=headers,
-        timeout=timeout or httpx2.Timeout(30, read=300),
-        auth=auth,
-        transport=Bounded(),
-        trust_env=False,
-    )
 
 
 @asynccontextmanager
@@ -109,7 +76,7 @@ async def _stdio(server: McpServer) -> "AsyncGenerator[TransportStreams]":
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        limit=_MAX_MESSAGE_BYTES,
+        limit=_MAX_LINE_BYTES,
         start_new_session=True,
     )
     assert process.stdin is not None

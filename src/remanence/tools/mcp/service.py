@@ -2,16 +2,13 @@
 
 import asyncio
 import hashlib
-import ipaddress
 import logging
-import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from anyio import to_thread
 from sqlalchemy import Connection
 
 from remanence.core.actor import Actor
@@ -22,6 +19,7 @@ from remanence.errors import BadArgument, Invalid, McpUnavailable, NotFound
 from remanence.kit import json
 from remanence.kit.ids import AgentId, new_mcp_server_id, new_tool_id
 from remanence.kit.json import JsonObject
+from remanence.kit.outside import NotFetched, is_anywhere, is_public, look_up
 from remanence.kit.vault import Vault
 from remanence.mcp.links import McpLinks, McpResult
 from remanence.mcp.signing_in import SIGN_IN_S, SignIns, make_auth
@@ -58,6 +56,7 @@ class McpService:
         self._call_timeout_s = call_timeout_s
         self._allows_local = allows_local
         """Whether users may start processes here and reach addresses that only this machine sees."""
+        self._allows = is_anywhere if allows_local else is_public
 
     async def create(self, actor: Actor, body: McpServerCreate) -> McpServer:
         """The server is kept even if it cannot be reached now. Raises AlreadyExists, BadArgument, Invalid."""
@@ -121,7 +120,7 @@ class McpService:
         addresses: asyncio.Queue[str | None] = asyncio.Queue()
         store = _Tokens(self._db, server, self._vault)
         auth = make_auth(server, store, redirect_uri, addresses.put, self._sign_ins)
-        links = McpLinks(lambda ready: open_client(ready, auth), connect_s=SIGN_IN_S)
+        links = McpLinks(lambda ready: open_client(ready, auth, allows=self._allows), connect_s=SIGN_IN_S)
         listing = asyncio.create_task(links.list_tools(await self._ready(server, {})))
         listing.add_done_callback(lambda _: addresses.put_nowait(None))
         try:
@@ -144,8 +143,9 @@ class McpService:
 
     def _open(self, server: McpServer) -> "AbstractAsyncContextManager[Client]":
         if not server.is_signed_in:
-            return open_client(server)
-        return open_client(server, make_auth(server, _Tokens(self._db, server, self._vault), _NO_REDIRECT))
+            return open_client(server, allows=self._allows)
+        auth = make_auth(server, _Tokens(self._db, server, self._vault), _NO_REDIRECT)
+        return open_client(server, auth, allows=self._allows)
 
     async def offered(self, actor: Actor, config: Config) -> Sequence[McpTool]:
         """What a server that is not on record offers. Raises McpUnavailable."""
@@ -194,18 +194,19 @@ class McpService:
             await self._check_address(config.server_url)
 
     async def _check_address(self, url: str | None) -> None:
-        if url is None or self._allows_local:
+        """So that a mistake is told at once; what is connected to is judged again, by `open_client`."""
+        if url is None:
             return
         host = urlsplit(url).hostname or ""
         try:
-            found = await to_thread.run_sync(lambda: socket.getaddrinfo(host, None))
+            await look_up(host, 0, allows=self._allows)
         except OSError:
             return  # it cannot be reached anyway
-        if not all(ipaddress.ip_address(str(each[4][0]).partition("%")[0]).is_global for each in found):
+        except NotFetched:
             raise Invalid(
                 f"{host} is an address that only this server's own network sees. Set REMANENCE_MCP_LOCAL=on to "
                 "allow such addresses."
-            )
+            ) from None
 
 
 class _Tokens:
