@@ -176,7 +176,7 @@ class _House:
         checkpoint.followers = self._helpers
         checkpoint.take_up = self._supervisor.take_up
         self._sandbox = _open_sandbox(settings)
-        self._environments = Environments(self._sandbox.environments)
+        self._environments = Environments(self._sandbox.environments, keep_days=settings.sandbox_keep_days)
         url = settings.tool_client_url or f"http://127.0.0.1:{settings.port}"
         clients = ToolClients(vault.signing_key, url, settings.tool_client)
         code = CodeTools(db, vault, self._sandbox, self._environments, clients)

@@ -197,6 +197,11 @@ class Settings(BaseSettings):
         ge=64,
         description="How much memory each process of a tool may use.",
     )
+    sandbox_keep_days: int = Field(
+        default=30,
+        ge=1,
+        description="After how many days without use installed packages are removed.",
+    )
     tool_client: bool = Field(
         default=False,
         description="Whether every agent's tools may call this server; else those that hold `LETTA_API_KEY`.",

@@ -1,4 +1,5 @@
-"""Packages that tools need, installed once for each set of them and then only read.
+"""Packages that tools need, installed once for each set of them and then only read. Sets that nobody used for
+long are removed when another is installed.
 
 Nothing of a package is run while it is installed: only wheels are taken from PyPI, and npm runs no scripts.
 """
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -50,8 +52,9 @@ class Package:
 
 
 class Environments:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, keep_days: int) -> None:
         self._folder = folder
+        self._keep_days = keep_days
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def python(self, packages: Sequence[Package], *, anew: bool = False) -> Path | None:
@@ -71,8 +74,9 @@ class Environments:
         async with self._locks[key]:
             if anew:
                 await asyncio.to_thread(shutil.rmtree, target, ignore_errors=True)
-            if not await asyncio.to_thread(target.is_dir):
+            if not await asyncio.to_thread(_note_use, target):
                 await self._install(target, wanted, commands)
+                await asyncio.to_thread(_remove_unused, self._folder, self._keep_days)
         return target
 
     async def _install(self, target: Path, wanted: list[str], commands: Commands) -> None:
@@ -141,3 +145,20 @@ def _publish(fresh: Path, target: Path) -> None:
     fresh.chmod(0o755)  # tools may run as somebody else
     with contextlib.suppress(OSError):  # another process was faster; its result is as good
         fresh.rename(target)
+
+
+def _note_use(target: Path) -> bool:
+    """False if it is not there."""
+    try:
+        os.utime(target)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _remove_unused(folder: Path, days: int) -> None:
+    """Also what was left of an installation that never ended."""
+    for each in folder.iterdir():
+        with contextlib.suppress(OSError):  # another process may remove it too
+            if each.stat().st_mtime < time.time() - days * 86400:
+                shutil.rmtree(each)
