@@ -15,6 +15,7 @@ import shutil
 import sys
 import tempfile
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from remanence.sandbox import filters, kernel
@@ -175,7 +176,9 @@ def enter_namespaces(setup: Setup, limits: Limits, uid: int | None) -> None:
 
 def go_first_when_memory_is_short() -> None:
     with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000")
+        handle = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+        os.write(handle, b"1000")
+        os.close(handle)
 
 
 def first_uid() -> int:
@@ -236,25 +239,41 @@ def give_up_rights(uid: int | None) -> None:
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)
     if sys.platform == "linux":
+        if uid is None:  # else the zygote did it for all: a user namespace of one's own brings them back
+            kernel.bar_capabilities()
         kernel.drop_capabilities()
         kernel.prctl(kernel.PR_SET_DUMPABLE, 1)  # so that whoever answers for its connections can read them
         kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
+
+
+@cache
+def shared_filter(level: str, has_network: bool) -> bytes | None:
+    """The program of the filter on system calls, where it is the same for each call: made ahead of the fork."""
+    if level == "limits" or not _fences_signals(level):
+        return None
+    return _build_filter(level, has_network, None)
 
 
 def close_calls(level: str, limits: Limits) -> int | None:
     """The filter on system calls. Returns a handle if connections are to be asked about."""
     if level == "limits":
         return None
-    network = "none" if level == "landlock" and not limits.network else "asked" if limits.network else "open"
-    fenced_signals = level == "namespaces" or kernel.landlock_version() >= 6
-    program = filters.build_filter(
-        network=network,
+    program = shared_filter(level, limits.network) or _build_filter(level, limits.network, os.getpid())
+    handle = kernel.install_filter(program, listens=limits.network)
+    return handle if limits.network else None
+
+
+def _build_filter(level: str, has_network: bool, own_pid: int | None) -> bytes:
+    return filters.build_filter(
+        network="asked" if has_network else "none" if level == "landlock" else "open",
         may_fork=True,
-        may_signal=fenced_signals,
-        own_pid=None if fenced_signals else os.getpid(),
+        may_signal=own_pid is None,
+        own_pid=own_pid,
     )
-    handle = kernel.install_filter(program, listens=network == "asked")
-    return handle if network == "asked" else None
+
+
+def _fences_signals(level: str) -> bool:
+    return level == "namespaces" or kernel.landlock_version() >= 6
 
 
 def confine_files(setup: Setup, scratch: str) -> None:

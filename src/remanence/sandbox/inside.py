@@ -24,6 +24,7 @@ from remanence.sandbox.convert import convert
 
 _NAME = "tool"
 _MAX_FRAME = 64 << 20
+_REHEARSALS = 20
 
 
 class Channel:
@@ -80,6 +81,19 @@ def run_job(handle: int, scratch: str) -> int:
             stream.flush()
     channel.send(outcome)
     return 0
+
+
+def rehearse() -> None:
+    """In the zygote: runs a harmless job often enough for the interpreter to have warmed up to the way there.
+
+    Code that is run for the first time is written to, and each page that a fork writes to has to be copied.
+    """
+    source = "def tool(text: str, number: int | None = None):\n    return {'text': text, 'number': number}\n"
+    job = {"kind": "function", "source": source, "name": "tool", "args": {"text": "", "number": 1}}
+    for _ in range(_REHEARSALS):
+        json.loads(json.dumps(_run(json.loads(json.dumps(job)), Channel(-1)), ensure_ascii=False))
+    sys.modules.pop(_NAME, None)
+    linecache.cache.clear()
 
 
 def _run(job: dict[str, Any], channel: Channel) -> dict[str, Any]:

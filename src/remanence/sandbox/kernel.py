@@ -110,13 +110,17 @@ def pivot_root(new_root: str) -> None:
     os.chdir("/")
 
 
-def drop_capabilities() -> None:
-    """All of them, for good: also those that a program would be given when it is started."""
+def bar_capabilities() -> None:
+    """For good: from now on no program that is started is given any."""
     for capability in range(64):
         try:
             prctl(PR_CAPBSET_DROP, capability)
         except OSError:
             break  # past the last one, or none to drop
+
+
+def drop_capabilities() -> None:
+    """All that this process has itself."""
     header = ctypes.create_string_buffer(struct.pack("Ii", 0x20080522, 0))
     nothing = ctypes.create_string_buffer(struct.pack("6I", 0, 0, 0, 0, 0, 0))
     _check(_libc().capset(header, nothing))

@@ -1,11 +1,11 @@
 """The server's side of the sandbox: hands jobs to the zygote and gathers what comes of them.
 
 A call always ends: with its outcome, at its time limit, when it is cancelled, or with the zygote itself. What a
-tool prints is read up to a limit; one that prints without end is stopped.
+tool prints is read up to a limit; one that prints without end is stopped. A few processes stand ready behind
+their fences, so that a call need not wait for its own to be made; each is used once.
 """
 
 import asyncio
-import contextlib
 import os
 import shutil
 import socket
@@ -29,6 +29,7 @@ _PROBE = (
     "print('\\n'.join(choose_level(sys.argv[2])))"
 )
 _MAX_CALLS = 64
+_SPARES = 2
 _START_TIMEOUT_S = 20
 _END_TIMEOUT_S = 5
 
@@ -56,6 +57,13 @@ class _Zygote:
     level: str
     reason: str
     ended: dict[int, Ending] = field(default_factory=dict[int, Ending])
+    spares: list[Call] = field(default_factory=list[Call])
+    """Made ahead, for calls with the usual limits; they wait for their job."""
+
+    @property
+    def keeps_spares(self) -> bool:
+        """Not where the limits of a call depend on what else its user runs at that moment."""
+        return self.level == "namespaces" or os.geteuid() == 0
 
 
 class Sandbox:
@@ -68,6 +76,7 @@ class Sandbox:
         self._free = asyncio.Semaphore(_MAX_CALLS)
         self._next_id = 0
         self._found: tuple[str, str] | None = None
+        self._usual = self._order(Job("function"), settings.timeout_s)
 
     @property
     def environments(self) -> Path:
@@ -91,8 +100,10 @@ class Sandbox:
 
     async def settle(self) -> None:
         """Waits until nothing is left of calls that have answered already."""
-        if self._zygote is not None and self._zygote.ended:
-            await asyncio.wait(self._zygote.ended.values())
+        if self._zygote is not None:
+            spare = [call.ended for call in self._zygote.spares]
+            if under_way := [ended for ended in self._zygote.ended.values() if ended not in spare]:
+                await asyncio.wait(under_way)
 
     async def close(self) -> None:
         if self._zygote is not None:
@@ -105,27 +116,41 @@ class Sandbox:
     ) -> Outcome:
         """Raises SandboxUnavailable; all else that goes wrong is an outcome."""
         limit_s = min(timeout_s or self._settings.timeout_s, self._settings.timeout_s)
-        async with contextlib.AsyncExitStack() as stack:
-            await self._free.acquire()
-            try:
-                zygote = await self._awake()
-                call = Call(self._new_id(), self._order(job, limit_s), zygote.orders, zygote.ended)
-            except BaseException:
-                self._free.release()
-                raise
-            call.ended.add_done_callback(lambda _: self._free.release())
-            stack.callback(call.close)
-            try:
-                async with asyncio.timeout(limit_s):
-                    return await call.finish(job, on_call)
-            except TimeoutError:
-                text = f"It was stopped after {limit_s:g} seconds, the time a call may take."
-                return Outcome(False, text, None, *call.printed())
-        raise AssertionError("unreachable")
+        await self._free.acquire()
+        try:
+            zygote = await self._awake()
+            call = self._begin(zygote, self._order(job, limit_s))
+        except BaseException:
+            self._free.release()
+            raise
+        call.ended.add_done_callback(lambda _: self._free.release())
+        try:
+            async with asyncio.timeout(limit_s):
+                return await call.finish(job, on_call)
+        except TimeoutError:
+            text = f"It was stopped after {limit_s:g} seconds, the time a call may take."
+            return Outcome(False, text, None, *call.printed())
+        finally:
+            call.close()
+            asyncio.get_running_loop().call_soon(self._make_spares, zygote)
 
-    def _new_id(self) -> int:
+    def _begin(self, zygote: _Zygote, order: JsonObject) -> Call:
+        if order == self._usual:
+            while zygote.spares:
+                call = zygote.spares.pop(0)
+                if not call.ended.done():
+                    return call
+                call.close()
+        return self._new_call(zygote, order)
+
+    def _make_spares(self, zygote: _Zygote) -> None:
+        """After a call, not before it, so that whoever waits for it does not wait for this too."""
+        while zygote is self._zygote and zygote.keeps_spares and len(zygote.spares) < _SPARES:
+            zygote.spares.append(self._new_call(zygote, self._usual))
+
+    def _new_call(self, zygote: _Zygote, order: JsonObject) -> Call:
         self._next_id += 1
-        return self._next_id
+        return Call(self._next_id, order, zygote.orders, zygote.ended)
 
     def _order(self, job: Job, limit_s: float) -> JsonObject:
         settings = self._settings
@@ -204,6 +229,8 @@ class Sandbox:
             if not ended.done():
                 ended.set_result(None)
         zygote.ended.clear()
+        while zygote.spares:
+            zygote.spares.pop().close()
 
 
 def _spawn(orders: int, lifeline: int, setup: JsonObject) -> subprocess.Popen[bytes]:

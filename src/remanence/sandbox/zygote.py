@@ -24,7 +24,7 @@ if __name__ == "__main__":
 from remanence.sandbox import fence, kernel
 from remanence.sandbox.fence import Limits, Setup
 from remanence.sandbox.guard import serve_guard
-from remanence.sandbox.inside import run_job
+from remanence.sandbox.inside import rehearse, run_job
 from remanence.sandbox.levels import become_first_process, choose_level, enter_namespace_of_zygote
 from remanence.sandbox.private_folders import KEPT_HANDLES, open_private_folders
 
@@ -88,6 +88,9 @@ class Zygote:
         finally:
             for process in (*self._calls, *([self._guard[0]] if self._guard else [])):
                 os.kill(process, signal.SIGKILL)
+            for call in (*self._calls.values(), *self._sweeping.values()):
+                if call.scratch is not None:
+                    fence.remove_host_scratch(call.scratch)
 
     def _obey(self) -> bool:
         message, handles, _, _ = socket.recv_fds(self._orders, 65536, 3)
@@ -113,6 +116,7 @@ class Zygote:
         asks = limits.network and self._level != "limits"
         here, there = socket.socketpair() if asks else (None, None)
         guard = self._start_guard() if asks else None
+        fence.shared_filter(self._level, limits.network)
         if self._level == "namespaces":
             fence.begin_processes(self._own_processes)
         process = os.fork()
@@ -294,12 +298,15 @@ def main() -> None:
             kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
             if setup.is_root:
                 open_private_folders()
+        if sys.platform == "linux" and setup.is_root:
+            kernel.bar_capabilities()
         for name in _PRELOADED:
             with contextlib.suppress(ImportError):
                 __import__(name)
     except OSError as error:
         orders.send(json.dumps({"failed": level, "reason": str(error)}).encode())
         return
+    rehearse()
     gc.collect()
     gc.freeze()
     gc.disable()
