@@ -8,6 +8,7 @@ import pytest
 from letta_client import Letta
 from tests.conftest import BOTH
 from tests.support.databases import Databases, PostgresDatabases, SqliteDatabases
+from tests.support.npm import installed_folder
 from tests.support.scripted_model import ScriptedModel
 from tests.support.server import RunningServer
 from tests.support.talks import Talk
@@ -99,3 +100,8 @@ def talk(tenant: Tenant, shared_model: ScriptedModel) -> Iterator[Talk]:
     shared_model.journal.clear()
     yield Talk(tenant, shared_model)
     shared_model.verify()
+
+
+@pytest.fixture(scope="session")
+def npm_folder() -> Path:
+    return installed_folder()

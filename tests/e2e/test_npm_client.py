@@ -1,9 +1,6 @@
 """The same life cycle through the published npm client, run by node."""
 
-import fcntl
-import hashlib
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -15,30 +12,6 @@ from tests.support.talks import Talk
 
 from remanence.kit import json
 from remanence.kit.json import JsonObject
-
-_SOURCE = Path(__file__).parent / "npm"
-_CACHE = Path(__file__).parents[2] / ".npm-smoke"
-_FILES = ("package.json", "package-lock.json", ".npmrc", "smoke.mjs", "runs.mjs")
-
-
-@pytest.fixture(scope="session")
-def npm_folder() -> Path:
-    """The client installed as locked, once for as long as the lock stays the same."""
-    if shutil.which("node") is None or shutil.which("npm") is None:
-        pytest.skip("node and npm are not installed, so the npm client cannot be tried")
-    digest = hashlib.sha256((_SOURCE / "package-lock.json").read_bytes()).hexdigest()[:16]
-    folder = _CACHE / digest
-    folder.mkdir(parents=True, exist_ok=True)
-    with (_CACHE / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # other test processes want it too
-        for name in _FILES:
-            shutil.copyfile(_SOURCE / name, folder / name)
-        stamp = folder / "installed"
-        if not stamp.exists():
-            done = subprocess.run(["npm", "ci"], cwd=folder, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, f"npm ci failed:\n{done.stderr}"
-            stamp.touch()
-    return folder
 
 
 def play(folder: Path, script: str, talk: Talk) -> JsonObject:

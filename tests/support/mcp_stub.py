@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from mcp.server.mcpserver import MCPServer
-from tests.support.asgi import serve_in_thread
 
 
 def make_stub(*, is_changed: bool = False) -> MCPServer:
@@ -69,6 +68,8 @@ def make_stub(*, is_changed: bool = False) -> MCPServer:
 @contextmanager
 def http_stub(kind: str, **options: Any) -> Generator[str]:
     """The address of a stub that is served over HTTP."""
+    from tests.support.asgi import serve_in_thread  # not needed, and slow to load, where it speaks over stdio
+
     stub = make_stub(**options)
     app = stub.sse_app() if kind == "sse" else stub.streamable_http_app()
     with serve_in_thread(app) as base_url:
