@@ -162,6 +162,53 @@ async def test_killed_while_the_last_step_is_being_saved(
         await check_agent_is_well(api, model, agent, knows=[])
 
 
+SHOUTS_AND_WAITS = """
+def shout(words: str):
+    \"\"\"
+    Says it where all can hear.
+
+    Args:
+        words: What to say.
+    \"\"\"
+    import json, os, time, urllib.request
+    url = f"{os.environ['LETTA_BASE_URL']}/v1/agents/{os.environ['LETTA_AGENT_ID']}"
+    body = json.dumps({"description": words}).encode()
+    headers = {"authorization": f"Bearer {os.environ['LETTA_API_KEY']}", "content-type": "application/json"}
+    urllib.request.urlopen(urllib.request.Request(url, body, headers, method="PATCH"))
+    time.sleep(1000)
+"""
+
+
+@pytest.mark.promise("tools.run.killed")
+async def test_killed_in_the_middle_of_a_tool_the_model_is_told_that_nobody_knows(
+    process: ServerProcess, model: ScriptedModel
+) -> None:
+    async with open_api(process.base_url) as api:
+        tool = await api.post("/tools/", {"source_code": SHOUTS_AND_WAITS})
+        agent = await api.create_agent(tool_ids=[tool["id"]], secrets={"LETTA_API_KEY": ""})
+        model.script(calls("shout", words="Fire!"), says("I shall ask whether it was heard."))
+        await api.post(f"/agents/{agent}/messages/async", {"input": "Shout!"})
+        await until(partial(is_described, api, agent, "Fire!"))
+    await start_again(process)
+    async with open_api(process.base_url) as api:
+        await model.arrived(2)
+        await until(partial(all_are_over, api, agent))
+        assert model.last.last_tool_return.status == "error"
+        assert "nobody knows whether it had its effect" in model.last.last_tool_return.message
+        assert [run["status"] for run in await api.runs(agent)] == ["completed"]
+        assert spoken(await api.history(agent)) == "I shall ask whether it was heard."
+        await check_agent_is_well(api, model, agent, knows=["Shout!"])
+    model.verify()
+
+
+async def is_described(api: Api, agent: str, words: str) -> bool:
+    return (await api.get(f"/agents/{agent}"))["description"] == words
+
+
+async def all_are_over(api: Api, agent: str) -> bool:
+    return all(run["status"] in ("completed", "failed") for run in await api.runs(agent))
+
+
 async def test_killed_with_others_waiting_in_line(process: ServerProcess, model: ScriptedModel) -> None:
     gate = Gate()
     async with open_api(process.base_url) as api:
