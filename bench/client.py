@@ -33,9 +33,15 @@ class Client:
         return content
 
     async def post(self, path: str, body: object) -> Any:
-        async with self._session.post(
-            self._base + path, data=orjson.dumps(body), headers={"content-type": "application/json"}
-        ) as response:
+        return await self._send("POST", path, body)
+
+    async def patch(self, path: str, body: object) -> Any:
+        return await self._send("PATCH", path, body)
+
+    async def _send(self, method: str, path: str, body: object) -> Any:
+        headers = {"content-type": "application/json"}
+        url = self._base + path
+        async with self._session.request(method, url, data=orjson.dumps(body), headers=headers) as response:
             return _checked(response.status, await response.read())
 
     async def create_agent(self, model: str, **fields: Any) -> str:

@@ -280,6 +280,9 @@ async def measure_prefix(bench: Bench) -> None:
         await _journal(bench)
         agent = await client.create_agent("bench-journal")
         for turn in range(bench.scaled(30, 4)):
+            if turn % 5 == 4:
+                value = {"value": f"Noted in turn {turn}: {TEXT[:80]}"}
+                await client.patch(f"/agents/{agent}/core-memory/blocks/human", value)
             await client.send(agent, f"This is turn {turn}. {TEXT}")
     prompts = [_as_seen(orjson.loads(body)) for body in await _journal(bench)]
     shares = [_common(before, after) / len(before) * 100 for before, after in pairwise(prompts)]

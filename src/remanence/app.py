@@ -199,7 +199,9 @@ class _House:
             self._supervisor,
             ImageFetcher(),
             self._spending,
-            limits=ContextLimits(settings.context_warning_share, settings.context_full_share),
+            limits=ContextLimits(
+                settings.context_warning_share, settings.context_full_share, settings.prompt_cache_s
+            ),
             approval_expiry_s=settings.approval_expiry_s,
         )
         self._executor.messenger = AgentMessenger(db, self._runs, self._background)

@@ -258,6 +258,11 @@ class Settings(BaseSettings):
         lt=1,
         description="How much of a sliding window then leaves it, for agents that do not say.",
     )
+    prompt_cache_s: float | None = Field(
+        default=3600,
+        ge=0,
+        description="After so long without a call a prompt is in no provider's cache, and memory that has changed is compiled into it. Empty: never.",
+    )
     local_model: Annotated[Literal["standard", "small", "off"], BeforeValidator(_lower)] = Field(
         default="standard",
         description="Which embedded model is offered.",

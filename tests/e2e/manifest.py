@@ -225,6 +225,8 @@ TURNS = {
     "window.fresh": "What others change meanwhile, the next step knows; nothing of theirs is overwritten.",
     "window.form": "The model sees the system message first, then the history with packed returns.",
     "window.limits": "Limits and read-only blocks are error returns that change nothing.",
+    "window.notes": "What others change in an agent's memory reaches it as a note behind the history, once.",
+    "window.folded": "Changed memory is compiled into the system message when that is read anew anyway.",
     "window.prefix": "Prompts only grow at their end, over steps and turns.",
     "window.storable": "Odd letters and odd ids in a reply break nothing.",
 }

@@ -35,7 +35,7 @@ def test_a_block_changed_between_turns_is_what_the_next_tool_edits(talk: Talk) -
     talk.ask("PATCH", f"/v1/agents/{agent['id']}/core-memory/blocks/human", json={"value": "Name: Bob"})
     talk.say(agent, "Figs!", FIGS, says("Noted."))
     assert talk.block(agent, "human") == "Name: Bob\nEve likes figs."
-    assert "Name: Bob" in talk.model.last.system
+    assert "Name: Bob" in str(talk.model.journal[-2].messages[-2]["content"])
 
 
 @pytest.mark.promise("window.fresh")

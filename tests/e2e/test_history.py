@@ -7,7 +7,9 @@ from tests.support.script import calls, says
 from tests.support.talks import Talk, kinds, messages_path
 from tests.support.wire import Scrubber, told
 
+from remanence.kit import json
 from remanence.kit.json import JsonObject
+from remanence.kit.tokens import count_tokens
 
 FIGS = calls("memory_insert", label="human", new_string="Eve likes figs.")
 NOBODY = "message-11111111-1111-4111-8111-111111111111"
@@ -264,6 +266,27 @@ def test_the_overview_counts_what_is_in_the_window(talk: Talk) -> None:
     ]
     assert [each["function"]["name"] for each in view["functions_definitions"]] == talk.model.last.tool_names
     assert all(numbers[f"num_tokens_{part}"] > 0 for part in ("system", "core_memory", "messages"))
+
+
+@pytest.mark.promise("agents.context")
+def test_the_overview_counts_every_token_of_the_request_that_is_sent(talk: Talk) -> None:
+    agent = talk.agent(tool_rules=[{"type": "continue_loop", "tool_name": "memory_insert"}])
+    talk.say(agent, "Figs!", says("A moment.") + FIGS, says("Noted."))
+    talk.say(agent, "And now?", says("Well."))
+    human = next(block["id"] for block in agent["blocks"] if block["label"] == "human")
+    talk.ask("PATCH", f"/v1/blocks/{human}", json={"value": "Name: Ada"})
+    view = talk.get(f"/v1/agents/{agent['id']}/context")
+    talk.say(agent, "Who am I?", says("Ada."))
+    *sent, note, _ = talk.model.last.messages
+    tokens = sum(map(tokens_of, sent)) + 4 + count_tokens(json.decode(note["content"])["message"])
+    tokens += count_tokens(json.encode_text(talk.model.last.tools))
+    assert view["context_window_size_current"] == tokens
+
+
+def tokens_of(message: JsonObject) -> int:
+    calls = [call["function"] for call in message.get("tool_calls") or ()]
+    words = [message.get("content") or "", *(call[key] for call in calls for key in ("name", "arguments"))]
+    return 4 + sum(map(count_tokens, words))
 
 
 @pytest.mark.promise("agents.context")

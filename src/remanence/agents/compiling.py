@@ -39,7 +39,7 @@ def recompile(
         head = system_message(agent, text, utc_now(), conversation.id if conversation else None)
         messages.insert_messages(connection, agent.organization_id, [head])
         messages.replace_context(connection, lane, [head.id, *ids])
-    repository.bump_window(connection, lane)
+    repository.bump_window(connection, lane, is_compiled=True)
     return text
 
 

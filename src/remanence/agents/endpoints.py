@@ -41,6 +41,7 @@ from remanence.errors import Invalid, NotFound
 from remanence.kit.ids import id_pattern
 from remanence.memory import repository as blocks
 from remanence.memory.schemas import BlockUpdate, block_body
+from remanence.messages import repository as messages
 from remanence.tools import repository as tools
 from remanence.tools.executor import run_body
 from remanence.tools.schemas import tool_body
@@ -218,7 +219,9 @@ def router(db: Database, service: AgentService, tool_runs: AgentToolRuns) -> API
         def write(connection: Connection) -> dict[str, Any]:
             found = _get_block(connection, actor, agent_id, block_label)
             changed = blocks.update_block(connection, actor, found.id, body)
-            recompile(connection, actor, agent_id)
+            # Once it has spoken, the next turn tells it, so that the provider's cache of its prompt holds.
+            if not messages.has_steps(connection, agent_id):
+                recompile(connection, actor, agent_id)
             return block_body(changed)
 
         return JsonBytes(await db.write(write))

@@ -1,14 +1,25 @@
 """The context window as people see it: what is in it, and how many tokens each part takes."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from remanence.core.agent import AgentState
-from remanence.core.budget import message_tokens
+from remanence.core.budget import PER_MESSAGE_TOKENS, message_tokens
 from remanence.core.context import tool_specs
+from remanence.core.memory_notes import render_note
 from remanence.core.prompt import split_system
 from remanence.kit import json
+from remanence.kit.json import JsonObject
 from remanence.kit.tokens import count_tokens
 from remanence.messages.schemas import stored_body
+
+
+def _function_tokens(functions: Sequence[JsonObject]) -> int:
+    sent = [
+        {"type": "function", "function": {key: value for key, value in each["function"].items() if value}}
+        for each in functions
+    ]
+    return count_tokens(json.encode_text(sent)) if sent else 0
 
 
 def overview_of(state: AgentState, *, recall_count: int, archival_count: int) -> dict[str, Any]:
@@ -21,7 +32,7 @@ def overview_of(state: AgentState, *, recall_count: int, archival_count: int) ->
     spoken = [message for message in rest if message.role != "summary"]
     thinks = bool(state.agent.llm_config.put_inner_thoughts_in_kwargs)
     specs = tool_specs(state, [tool.name for tool in state.tools], thinks_in_arguments=thinks)
-    functions = [
+    functions: list[JsonObject] = [
         {
             "function": {
                 "name": spec.name,
@@ -34,13 +45,18 @@ def overview_of(state: AgentState, *, recall_count: int, archival_count: int) ->
         for spec in specs
     ]
     tokens = {
-        "system": count_tokens(sections.system_prompt),
         "core_memory": count_tokens(sections.core_memory or ""),
         "tool_usage_rules": count_tokens(sections.tool_usage_rules or ""),
         "external_memory_summary": count_tokens(sections.metadata or ""),
-        "summary_memory": count_tokens(summary or ""),
-        "functions_definitions": count_tokens(json.encode_text(functions)) if functions else 0,
-        "messages": sum(message_tokens(message) for message in spoken),
+    }
+    # What stands between the sections is the prompt's, so that all of them together are the message as sent.
+    whole = message_tokens(window[0]) if head else 0
+    note = count_tokens(render_note(state.changes)) + PER_MESSAGE_TOKENS if state.changes else 0
+    tokens |= {
+        "system": whole - sum(tokens.values()),
+        "summary_memory": sum(message_tokens(message) for message in rest if message.role == "summary"),
+        "functions_definitions": _function_tokens(functions),
+        "messages": sum(message_tokens(message) for message in spoken) + note,
     }
     return {
         "context_window_size_max": state.agent.llm_config.context_window,

@@ -161,10 +161,11 @@ def bump_version(connection: Connection, agent_id: AgentId) -> None:
     )
 
 
-def bump_window(connection: Connection, lane: str) -> None:
-    connection.execute(
-        update(LeaseRow).where(LeaseRow.lane == lane).values(window_version=LeaseRow.window_version + 1)
-    )
+def bump_window(connection: Connection, lane: str, *, is_compiled: bool = False) -> None:
+    """`is_compiled`: the system message shows the memory as it is now."""
+    values: dict[str, Any] = {"window_version": LeaseRow.window_version + 1}
+    told: dict[str, Any] = {"told": None} if is_compiled else {}
+    connection.execute(update(LeaseRow).where(LeaseRow.lane == lane).values(values | told))
 
 
 def soft_delete_agent(connection: Connection, actor: Actor, agent_id: str) -> None:

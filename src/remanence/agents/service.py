@@ -236,7 +236,7 @@ class AgentService:
             fresh = added or (system_message(agent, text, utc_now()),)
         messages.insert_messages(connection, agent.organization_id, fresh)
         messages.replace_context(connection, agent.id, [*(m.id for m in kept), *(m.id for m in fresh)])
-        repository.bump_window(connection, agent.id)
+        repository.bump_window(connection, agent.id, is_compiled=True)
 
     async def delete(self, actor: Actor, agent_id: str) -> None:
         """Out of sight from now on; its rows stay, so that it can be brought back. Raises NotFound."""

@@ -5,24 +5,33 @@ versions is the truth, and nothing is read or encoded again.
 """
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
 from remanence.agents import repository
 from remanence.agents.compiling import blocks_in
-from remanence.agents.conversations.repository import get_conversation
+from remanence.agents.conversations.repository import find_told, get_conversation
 from remanence.core.actor import Actor
 from remanence.core.agent import Agent, AgentState
+from remanence.core.block import Block, MemoryChange
 from remanence.core.history import repair_history
 from remanence.core.llm import InContext
+from remanence.core.memory_notes import find_untold
 from remanence.core.message import Message, TextPart
+from remanence.core.profile import profile_of
+from remanence.core.prompt import looks_alike, shows_block
 from remanence.db.database import Database
+from remanence.errors import Gone, NotFound
 from remanence.kit.ids import AgentId, ConversationId
+from remanence.memory import repository as memory
 from remanence.messages import repository as messages
 from remanence.tools import repository as tools
 
 _MAX_BYTES = 64 * 1024 * 1024
+_LOOKS_BACK = 20
+"""Revisions of a block, to find the one that the model was shown."""
 _OVERHEAD_BYTES = 700
 """Of a message object beside its texts."""
 
@@ -94,9 +103,10 @@ def load_state(
     agent, agent_version = repository.get_versioned(connection, actor.organization_id, agent_id)
     conversation = get_conversation(connection, actor, conversation_id) if conversation_id else None
     window, next_position = messages.load_window(connection, conversation_id or agent_id)
+    blocks = blocks_in(connection, actor, agent_id, conversation)
     return AgentState(
         agent=agent,
-        blocks=blocks_in(connection, actor, agent_id, conversation),
+        blocks=blocks,
         tools=tools.list_agent_tools(connection, actor, agent_id),
         window=tuple(InContext(message) for message in repair_history(window)),
         conversation_id=conversation_id,
@@ -104,7 +114,37 @@ def load_state(
         window_version=window_version,
         next_position=next_position,
         last_message_at=messages.last_message_at(connection, agent_id),
+        changes=_find_changes(connection, agent, conversation_id or agent_id, blocks, window),
     )
+
+
+def _find_changes(
+    connection: Connection, agent: Agent, lane: str, blocks: Sequence[Block], window: Sequence[Message]
+) -> tuple[MemoryChange, ...]:
+    if not window or window[0].role != "system" or not profile_of(agent.agent_type).has_memory_section:
+        return ()
+    head = window[0].text
+    changes: list[MemoryChange] = []
+    for each in find_untold(blocks, find_told(connection, lane), head):
+        before = None
+        if each.now is not None and not each.is_new:
+            before = _known_form(connection, each.now, each.revision, head)
+        if each.now is None or before is None or not looks_alike(before, each.now):
+            changes.append(MemoryChange(each.label, each.now, before))
+    return tuple(changes)
+
+
+def _known_form(connection: Connection, block: Block, revision: int | None, head: str) -> Block | None:
+    """The block as the model knows it: at this revision, or as its system message shows it."""
+    oldest = max(0, block.revision - _LOOKS_BACK)
+    for number in [revision] if revision is not None else range(block.revision - 1, oldest - 1, -1):
+        try:
+            past = memory.past_block(connection, block, False, number).block
+        except (Gone, NotFound):
+            return None
+        if revision is not None or shows_block(head, past):
+            return past.model_copy(update={"revision": number})
+    return None
 
 
 def _continues(old: AgentState, new: AgentState) -> bool:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from remanence.core.block import Block
+from remanence.core.block import Block, MemoryChange
 from remanence.core.frozen import Frozen
 from remanence.core.group import Group
 from remanence.core.llm import EmbeddingConfig, InContext, LLMConfig, ResponseFormat
@@ -130,6 +130,8 @@ class AgentState:
     last_message_at: datetime | None
     token_ratio: float | None = None
     """The provider's count of tokens by our estimate, as last seen; None if it was not asked yet."""
+    changes: tuple[MemoryChange, ...] = ()
+    """Of the memory, which neither the system message nor anything after it tells the model."""
 
     @property
     def lane(self) -> str:

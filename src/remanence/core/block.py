@@ -3,6 +3,8 @@
 A memory tool never writes: it returns edits, and the checkpoint saves them with the step.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
@@ -87,8 +89,23 @@ class DescriptionSet(_Edit):
     description: str
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryChange:
+    """What somebody else did to a block."""
+
+    label: str
+    now: Block | None
+    """None: it is gone."""
+    before: Block | None
+    """None: new to the agent, or nobody knows any more what it was."""
+
+
 BlockEdit = ValueSet | BlockAdded | BlockDropped | LabelSet | DescriptionSet
 MemoryEdit = BlockEdit | PassageAdded
+
+
+def block_edits(edits: Sequence[MemoryEdit]) -> list[BlockEdit]:
+    return [edit for edit in edits if not isinstance(edit, PassageAdded)]
 
 
 def apply_edit(blocks: tuple[Block, ...], edit: MemoryEdit) -> tuple[Block, ...]:
@@ -101,9 +118,16 @@ def apply_edit(blocks: tuple[Block, ...], edit: MemoryEdit) -> tuple[Block, ...]
         case BlockDropped(block_id=block_id):
             return tuple(block for block in blocks if block.id != block_id)
         case ValueSet(block_id=block_id, value=value):
-            changes: dict[str, str] = {"value": value}
+            changes: JsonObject = {"value": value}
         case LabelSet(block_id=block_id, label=label):
             changes = {"label": label}
         case DescriptionSet(block_id=block_id, description=description):
             changes = {"description": description}
-    return tuple(block.model_copy(update=changes) if block.id == block_id else block for block in blocks)
+    return tuple(_changed(block, changes) if block.id == block_id else block for block in blocks)
+
+
+def _changed(block: Block, changes: JsonObject) -> Block:
+    """Counted as it will be when it is saved: what changes nothing is no write."""
+    if all(getattr(block, name) == value for name, value in changes.items()):
+        return block
+    return block.model_copy(update=changes | {"revision": block.revision + 1})

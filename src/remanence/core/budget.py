@@ -29,6 +29,8 @@ class ContextLimits:
 
     warning: float = 0.7
     full: float = 0.9
+    cache_s: float | None = 3600
+    """After so long without a call a provider has surely forgotten the prompt; None: never."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ Sections run from the most to the least stable, the counters last, so that provi
 what they have already read (see `docs/architecture.md`, the prompt prefix).
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,6 +31,7 @@ _LINE_WARNING = (
     "leave them out when you edit."
 )
 _COMPILED = "- Memory last compiled: "
+_OPENED = re.compile(r"^<([^<>\n]+)>\n<description>$", re.MULTILINE)
 _RULES_INTRO = "The order in which tools may be called:"
 
 
@@ -112,8 +114,23 @@ def split_system(compiled: str) -> SystemSections:
 
 
 def shows_blocks(compiled: str, blocks: Sequence[Block], *, line_numbers: bool) -> bool:
-    """Whether a compiled system message has the memory as it is now."""
-    return all(_render_block(block, line_numbers) in compiled for block in blocks)
+    """Whether a compiled system message has the memory as it is now, and no more."""
+    has_all = all(_render_block(block, line_numbers) in compiled for block in blocks)
+    return has_all and len(compiled_labels(compiled)) == len(blocks)
+
+
+def shows_block(compiled: str, block: Block) -> bool:
+    """Whether it has this block, in whichever form."""
+    return any(_render_block(block, line_numbers) in compiled for line_numbers in (False, True))
+
+
+def looks_alike(one: Block, other: Block) -> bool:
+    return _render_block(one, line_numbers=False) == _render_block(other, line_numbers=False)
+
+
+def compiled_labels(compiled: str) -> list[str]:
+    """The labels of the blocks in it. A value may hold what looks like another block; it is then one more."""
+    return _OPENED.findall(compiled)
 
 
 def find_compile_time(compiled: str) -> str | None:

@@ -72,6 +72,17 @@ def load_window(connection: Connection, lane: str) -> tuple[list[Message], int]:
     return [message_from(row) for row in rows], (rows[-1].position + 1 if rows else 0)
 
 
+def has_steps(connection: Connection, lane: str) -> bool:
+    """Whether a model has spoken in what is in context."""
+    found = connection.execute(
+        select(MessageRow.id)
+        .join(ContextMessageRow, ContextMessageRow.message_id == MessageRow.id)
+        .where(ContextMessageRow.owner_id == lane, MessageRow.step_id.is_not(None))
+        .limit(1)
+    )
+    return found.first() is not None
+
+
 _CONTEXT_IDS = (
     select(ContextMessageRow.owner_id, ContextMessageRow.message_id)
     .where(ContextMessageRow.owner_id.in_(bindparam("lanes", expanding=True)))

@@ -1,17 +1,17 @@
 """Saves a step: all of it in one transaction, provided the lease is still ours."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from sqlalchemy import Connection
 
 from remanence.agents.compiling import compile_for
-from remanence.agents.conversations.repository import get_conversation
+from remanence.agents.conversations.repository import get_conversation, note_told
 from remanence.agents.state import StateStore, Versions
 from remanence.archives import repository as archives
 from remanence.core.agent import Agent, AgentState, StopReason
-from remanence.core.block import BlockEdit, MemoryEdit, apply_edit
+from remanence.core.block import apply_edit, block_edits
 from remanence.core.helper import CAPTURE_MARK
 from remanence.core.history import is_well_formed
 from remanence.core.journal import Journal
@@ -58,7 +58,7 @@ class Checkpoint:
 
     async def save(self, run: RunPlan, state: AgentState, record: StepRecord, *, fence: int) -> Saved:
         """The state after the step. Raises LeaseLost and RunCancelled, and then nothing was saved."""
-        added = (*record.inputs, *record.messages)
+        added = (*record.notes, *record.inputs, *record.messages)
         asked = pending_request([each.message for each in state.window[-1:]])
         whole = (asked, *added) if asked is not None else added
         assert is_well_formed(whole), "a step must leave each tool call with its return"
@@ -74,7 +74,9 @@ class Checkpoint:
             after = replace(after, blocks=apply_edit(after.blocks, edit))
         expected = state.agent_version + (1 if block_edits(record.edits) else 0)
         after = replace(after, agent_version=agent_version or expected, window_version=window_version)
-        if agent_version != expected or window_version != state.window_version + 1:
+        is_untold = bool(state.changes) and not record.notes
+        after = replace(after, changes=())
+        if agent_version != expected or window_version != state.window_version + 1 or is_untold:
             # Somebody changed the agent or its window meanwhile: the next step must see that.
             self._states.forget(state.lane)
             if record.stop_reason is None or record.makes_room:
@@ -107,8 +109,8 @@ class Checkpoint:
         if record.stop_reason == "requires_approval" and repository.list_cancelled(connection, [run.run.id]):
             raise RunCancelled
         organization_id = run.run.organization_id
-        messages.insert_messages(connection, organization_id, record.messages)
-        added = (*record.inputs, *record.messages)
+        messages.insert_messages(connection, organization_id, (*record.notes, *record.messages))
+        added = (*record.notes, *record.inputs, *record.messages)
         position = state.next_position
         if record.replaces_window:
             messages.replace_context(connection, state.lane, [each.message.id for each in state.window])
@@ -118,8 +120,8 @@ class Checkpoint:
         messages.append_context(connection, state.lane, position, [message.id for message in added])
         self._index.index(connection, message_documents(added, organization_id))
         agent_version: int | None = None
-        if record.edits:
-            self._save_edits(connection, run, state, record)
+        if record.edits or record.told is not None:
+            self._save_memory(connection, run, state, record)
         if record.step is not None:
             # All but the commit itself, which nobody can write down before it is over.
             spent_ns = time.perf_counter_ns() - began_ns
@@ -157,6 +159,7 @@ class Checkpoint:
             window=window,
             next_position=len(window),
             window_version=window_version,
+            changes=(),
             last_message_at=record.summary.created_at if record.summary else state.last_message_at,
         )
         if agent_version == state.agent_version:
@@ -190,6 +193,7 @@ class Checkpoint:
                 conversation = get_conversation(connection, run.actor, state.conversation_id)
             text = compile_for(connection, run.actor, state.agent.id, conversation)
             messages.set_text(connection, head.id, text)
+            note_told(connection, state.lane, None)
             head = head.model_copy(update={"content": text_parts(text)})
         if record.step is not None:
             repository.insert_step(connection, record.step)
@@ -226,10 +230,12 @@ class Checkpoint:
         found = self.followers.after_turn(connection, run, state, record.messages[-1].created_at)
         return [record_follow_up(connection, run.actor, each) for each in found]
 
-    def _save_edits(
+    def _save_memory(
         self, connection: Connection, run: RunPlan, state: AgentState, record: StepRecord
     ) -> None:
         """Raises StaleMemory if an edit cannot be saved."""
+        if record.told is not None:
+            note_told(connection, state.lane, record.told)
         calling = [message for message in record.messages if message.tool_calls]
         calling = calling or [each.message for each in state.window[-1:]]  # an answer: it was asked before
         author = Author(
@@ -292,10 +298,6 @@ class Checkpoint:
             connection, run.run, reason, error=error, ttft_ns=None, duration_ns=duration_ns, tools_used=()
         )
         repository.release_lease(connection, run.run.id)
-
-
-def block_edits(edits: Sequence[MemoryEdit]) -> list[BlockEdit]:
-    return [edit for edit in edits if not isinstance(edit, PassageAdded)]
 
 
 def _author_kind(agent: Agent) -> AuthorKind:

@@ -28,6 +28,7 @@ from remanence.errors import ContextOverflow
 from remanence.kit.clock import later_than
 from remanence.kit.ids import StepId, new_message_id
 from remanence.kit.tasks import unbroken
+from remanence.runs.folding import fold
 from remanence.runs.plan import CompactionRecord, Ending, LoopDoors, RunPlan, StaleWindow
 from remanence.runs.step import Step
 from remanence.runs.summarising import SummaryTask, write_summary
@@ -223,9 +224,10 @@ async def make_room(turn: "Turn", step: Step) -> AsyncIterator[Event]:
         if _least_tokens(turn, step) > budget.window:
             if is_compiled(turn.state):
                 break
-            await _fold(turn, step)
+            await fold(turn)
+            turn.recompile(step)
             continue
-        is_answering = not any(message.role == "user" for message in turn.unsaved)
+        is_answering = not any(message.role == "user" for message in turn.inputs)
         compaction = _compaction(turn, step, "context_window_exceeded", tokens, is_answering=is_answering)
         try:
             async for event in compaction.events():
@@ -270,19 +272,6 @@ async def relieve(turn: "Turn", step: Step) -> AsyncIterator[Event]:
             compaction.usage, context_tokens=compaction.stats.context_tokens_after
         )
         turn.is_held = False
-
-
-async def _fold(turn: "Turn", step: Step) -> None:
-    """Compiles the memory as it is now into the system message, where the provider reads it anew anyway."""
-    folded = turn.doors.compact(turn.run, turn.state, CompactionRecord(turn.state.window))
-    try:
-        turn.state, was_cancelled = await unbroken(folded)
-    except StaleWindow:
-        turn.state = await turn.doors.reload(turn.run, turn.state)
-        was_cancelled = False
-    turn.recompile(step)
-    if was_cancelled:
-        raise asyncio.CancelledError
 
 
 def note_overflow(turn: "Turn", step: Step) -> None:

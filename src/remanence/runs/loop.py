@@ -13,6 +13,7 @@ from remanence.core.message import pending_request
 from remanence.errors import ApprovalPending, ContextOverflow, EmptyReply, ProviderError
 from remanence.kit.tasks import swallow_cancel
 from remanence.runs.compaction import make_room, note_overflow, relieve
+from remanence.runs.folding import fold_memory
 from remanence.runs.plan import LoopDoors, RunPlan
 from remanence.runs.step import Step
 from remanence.runs.turn import Turn
@@ -27,6 +28,7 @@ async def run_agent(run: RunPlan, doors: LoopDoors) -> AsyncIterator[Event]:
     if saved is not None:
         yield saved
     while turn.stop_reason is None:
+        await fold_memory(turn)
         step = turn.start_step()
         try:
             async for event in _ask(turn, step):

@@ -12,6 +12,7 @@ from remanence.core.budget import ContextLimits
 from remanence.core.event import RunUsage
 from remanence.core.journal import Journal
 from remanence.core.llm import Delta, InContext, LLMConfig, ModelRequest, Tape, ToolSpec, Usage
+from remanence.core.memory_notes import Told
 from remanence.core.message import Message
 from remanence.core.rules import CallRecord
 from remanence.core.run import Run, Step
@@ -68,6 +69,10 @@ class StepRecord:
     inputs: tuple[Message, ...]
     """Already stored; they enter the window with this step."""
     messages: tuple[Message, ...]
+    notes: tuple[Message, ...]
+    """What the agent was told of its memory before the inputs; not stored yet."""
+    told: Told | None
+    """What it knows of its memory after this; None if that is as before."""
     edits: tuple[MemoryEdit, ...]
     tools_used: tuple[str, ...]
     """By all steps of the run so far."""

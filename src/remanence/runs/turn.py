@@ -17,11 +17,13 @@ from remanence.core.approval import (
     is_given_already,
     match_answer,
 )
+from remanence.core.block import block_edits
 from remanence.core.budget import context_tokens, corrected_ratio, request_tokens
 from remanence.core.context import compile_request
 from remanence.core.event import RunFinished, StepSaved, TurnTokens
 from remanence.core.journal import NOT_RUN, Draft, Journal
 from remanence.core.llm import FinishReason, InContext, LLMConfig, ModelRequest, Tape, Usage
+from remanence.core.memory_notes import told_after, told_before, told_of
 from remanence.core.message import Approval, Message, ToolCall, ToolReturn, pending_request
 from remanence.core.packing import is_pressure_alert
 from remanence.core.profile import profile_of
@@ -62,12 +64,15 @@ class Turn:
         self._calls: list[CallRecord] = list(run.earlier_calls)
         self._tools_used: dict[str, None] = {}
         self._unsaved = run.inputs
+        self._notes: tuple[Message, ...] = ()
         self._is_reminded = False
         self._ttft_ns: int | None = None
         self._steps = run.earlier_steps
         self._forgets = state.agent.message_buffer_autoclear and run.answer is None
         """Whether the next save leaves only the system message before it."""
         self.state = replace(state, window=state.window[:1]) if self._forgets else state
+        self._told = told_before(state.blocks, state.changes)
+        """What the model knows of its memory."""
         self.usage = run.earlier_usage
         self.turns: list[TurnTokens] = []
         self.stop_reason: StopReason | None = run.ended
@@ -83,9 +88,14 @@ class Turn:
         return max(self.state.token_ratio or 1.0, self.overflown)
 
     @property
-    def unsaved(self) -> tuple[Message, ...]:
+    def inputs(self) -> tuple[Message, ...]:
         """What is said to the agent and is not in the window yet."""
         return self._unsaved
+
+    @property
+    def unsaved(self) -> tuple[Message, ...]:
+        """The same with what it is told of its memory."""
+        return (*self._notes, *self._unsaved)
 
     def start_step(self) -> Step:
         state = self.state
@@ -93,21 +103,24 @@ class Turn:
         names = [tool.name for tool in state.tools if tool.name not in client_names] + sorted(client_names)
         rules = state.agent.tool_rules
         plan = plan_step(rules, self._calls, names, reply=self._profile.reply, is_reminded=self._is_reminded)
-        last = self._unsaved[-1].created_at if self._unsaved else state.last_message_at
+        request = self._compile(plan)
+        last = self.unsaved[-1].created_at if self.unsaved else state.last_message_at
         id = self._run.first_step_id if self._steps == 0 and self._unsaved else new_step_id()
         self._steps += 1
         gates = {name for name in names if needs_approval(rules, name)} | client_names
-        return Step(id, later_than(last), plan, self._compile(plan), frozenset(gates))
+        return Step(id, later_than(last), plan, request, frozenset(gates))
 
     def recompile(self, step: Step) -> None:
         """The window has changed since the step was started, and nothing was asked yet."""
         step.request = self._compile(step.plan)
 
     def _compile(self, plan: StepPlan) -> ModelRequest:
+        self._notes = self._keeper.memory_notes(self.state, self._unsaved)
+        self._told = told_of(self.state.blocks)
         request = compile_request(
             self.state,
             plan,
-            unsaved=[InContext(message) for message in self._unsaved],
+            unsaved=[InContext(message) for message in self.unsaved],
             client_tools=self._run.client_tools if self._is_native else (),
             override_config=self._run.override_config,
             override_system=self._run.override_system,
@@ -332,11 +345,17 @@ class Turn:
         """Raises StaleMemory, RunCancelled and LeaseLost; then nothing was saved or has changed here."""
         stop_reason = verdict.reason if isinstance(verdict, Stop) else None
         later = () if step is not None else stamped_after(self._unsaved, messages[-1].created_at)
+        notes = self._notes if step is not None else ()
+        told = (
+            told_after(self._told, acted.blocks, acted.edits) if notes or block_edits(acted.edits) else None
+        )
         used = self._tools_used | {each.tool_id: None for each in acted.outcomes if each.tool_id}
         record = StepRecord(
             step=self._keeper.step_record(self.state, step, acted, stop_reason) if step else None,
             inputs=inputs,
             messages=messages,
+            notes=notes,
+            told=told,
             edits=tuple(acted.edits),
             tools_used=tuple(used),
             stop_reason=stop_reason,
@@ -353,6 +372,8 @@ class Turn:
             self.turns += [TurnTokens(each.result.text, tool_name=each.call.name) for each in acted.outcomes]
         saved, was_cancelled = await unbroken(self._doors.checkpoint(self._run, self.state, record))
         self.state = saved.state
+        self._notes = () if step is not None else self._notes
+        self._told = told or self._told
         if saved.followed_by:
             self.usage = replace(self.usage, run_ids=saved.followed_by)
         self._forgets = False

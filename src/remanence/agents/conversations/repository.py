@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, func, insert, select, update
 
 from remanence.agents.conversations.schemas import ConversationFilter
 from remanence.core.actor import Actor
 from remanence.core.conversation import Conversation
+from remanence.core.memory_notes import Told
 from remanence.core.page import Page
 from remanence.db.paging import fetch_page
 from remanence.db.tables import AgentRow, ConversationRow, LeaseRow, SharedMessageRow
@@ -17,6 +18,7 @@ from remanence.kit.ids import ConversationId, MessageId
 
 _COLUMNS = [column for column in ConversationRow.__table__.columns if column.name != "is_deleted"]
 _FIELDS = set(Conversation.model_fields)
+_TOLD = select(LeaseRow.told).where(LeaseRow.lane == bindparam("of_lane"))
 
 
 def insert_conversation(connection: Connection, conversation: Conversation) -> None:
@@ -109,3 +111,15 @@ def _mine(actor: Actor) -> tuple[ColumnElement[bool], ...]:
 def _from(row: Row[Any]) -> Conversation:
     fields: dict[str, Any] = {name: getattr(row, name) for name in _FIELDS}
     return Conversation.model_validate(fields | {"isolated_block_ids": row.isolated_block_ids or ()})
+
+
+# What a model knows of its agent's memory, history by history
+
+
+def find_told(connection: Connection, lane: str) -> Told | None:
+    """Beyond what the system message says; None: nothing."""
+    return connection.scalar(_TOLD, {"of_lane": lane})
+
+
+def note_told(connection: Connection, lane: str, told: Told | None) -> None:
+    connection.execute(update(LeaseRow).where(LeaseRow.lane == lane).values(told=told))

@@ -149,3 +149,5 @@ class LeaseRow(Base):
     expires_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     window_version: Mapped[int] = mapped_column(BigInteger, default=1, server_default="1", nullable=False)
     """Grows with each change to the window of this history; caches compare it."""
+    told: Mapped[Any] = json_field()
+    """What the model knows of the agent's memory (`core/memory_notes.py`); null: what the system message says."""
