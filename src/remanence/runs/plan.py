@@ -69,10 +69,6 @@ class StepRecord:
     inputs: tuple[Message, ...]
     """Already stored; they enter the window with this step."""
     messages: tuple[Message, ...]
-    notes: tuple[Message, ...]
-    """What the agent was told of its memory before the inputs; not stored yet."""
-    told: Told | None
-    """What it knows of its memory after this; None if that is as before."""
     edits: tuple[MemoryEdit, ...]
     tools_used: tuple[str, ...]
     """By all steps of the run so far."""
@@ -81,6 +77,10 @@ class StepRecord:
     duration_ns: int
     replaces_window: bool = False
     """Only the system message stays before these: the agent keeps no buffer of messages."""
+    notes: tuple[Message, ...] = ()
+    """What the agent was told of its memory before the inputs; not stored yet."""
+    told: Told | None = None
+    """What it knows of its memory after this; None if that is as before."""
     postponed: tuple[Message, ...] = ()
     """Inputs that are said after this, stamped anew to stand behind it."""
     tape: Tape | None = None
