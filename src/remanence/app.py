@@ -85,6 +85,8 @@ from remanence.tools.mcp.service import McpService
 from remanence.tools.programs import Programs
 from remanence.tools.recall import ConversationSearch
 from remanence.tools.run_endpoints import router as tool_run_routes
+from remanence.transfer.endpoints import router as transfer_routes
+from remanence.transfer.service import TransferService
 
 _LOOKED_FOR = ("ollama", "lmstudio_openai", "llamacpp")
 
@@ -171,6 +173,7 @@ class _House:
         self._mcp = McpService(
             db, vault, allows_local=settings.allows_local_mcp, call_timeout_s=settings.mcp_timeout_s
         )
+        self._transfer = TransferService(db, self._agents, self._catalogue, self._mcp, index, vault)
         self._helpers = Helpers(self._agents)
         self._agents.household = self._helpers
         checkpoint.followers = self._helpers
@@ -256,6 +259,7 @@ class _House:
             provenance_routes(self._db, self._index),
             archive_routes(self._db, self._archives),
             group_routes(self._db, self._helpers),
+            transfer_routes(self._transfer),
             tool_routes(self._db),
             model_routes(self._catalogue, self._adapters),
             tool_run_routes(self._executor),

@@ -421,6 +421,23 @@ MONEY = {
     "money.usage": "Tokens, cost and the hit rate of caches are summed by agent, model or day.",
 }
 
+AGENT_FILES = {
+    "agents.files.addresses": "No address of a model is taken from a file: it is where this server knows it to be.",
+    "agents.files.conversations": "Conversations come along, or one of them is taken in place of the own history.",
+    "agents.files.export": "An exported agent has ids of the file, all its history, and names of secrets without values.",
+    "agents.files.groups": "An agent that is helped comes with its helper and their group.",
+    "agents.files.import": "An imported agent goes on where it was: history, blocks, tools, rules, passages.",
+    "agents.files.legacy": "The older format is read.",
+    "agents.files.mcp": "MCP servers come along or are found by name; programs are never taken from a file.",
+    "agents.files.mended": "A history that no provider would read is mended as it is imported.",
+    "agents.files.options": "Name, model, embedding, project and secrets can be chosen when importing.",
+    "agents.files.refused": "A file that cannot be read is a 4xx that says why, and leaves nothing behind.",
+    "agents.files.same": "An agent exported and imported again is the same agent.",
+    "agents.files.scrub": "scrub_messages and strip_messages leave out all that was said.",
+    "agents.files.skills": "Skills that are given stand in the file; the older format is not written.",
+    "agents.files.tools": "Tools are matched by name and replaced or left; built-in ones are never replaced.",
+}
+
 PROMISES = (
     AGENTS_CREATE
     | AGENTS_READ
@@ -446,6 +463,7 @@ PROMISES = (
     | CLIENTS
     | PROVIDERS
     | MONEY
+    | AGENT_FILES
 )
 
 GAPS = {
@@ -454,10 +472,7 @@ GAPS = {
     "agents.state.sources": "sources are stored, but shown empty.",
 }
 
-UNSERVED = {
-    "POST /v1/agents/import": "agent files",
-    "GET /v1/agents/{agent_id}/export": "agent files",
-}
+UNSERVED: dict[str, str] = {}
 """Operations of the first priority that no route serves yet, and what they come with."""
 
 OWN = {

@@ -26,7 +26,8 @@ IdentityRef = Annotated[str, StringConstraints(pattern=id_pattern("identity"))]
 MessageRef = Annotated[str, StringConstraints(pattern=id_pattern("message"))]
 Tag = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 ProjectRef = Annotated[str, StringConstraints(max_length=255)]
-"""Tags and projects are index keys, and those are bounded in PostgreSQL."""
+SecretName = Annotated[str, StringConstraints(min_length=1, max_length=255)]
+"""Tags, projects and the names of secrets are index keys, and those are bounded in PostgreSQL."""
 
 
 class CompactionInput(BaseModel):
@@ -65,8 +66,8 @@ class _AgentFields(BaseModel):
     reasoning: bool | None = None
     parallel_tool_calls: bool | None = None
     response_format: ResponseFormat | None = None
-    secrets: dict[str, str] | None = None
-    tool_exec_environment_variables: dict[str, str] | None = None
+    secrets: dict[SecretName, str] | None = None
+    tool_exec_environment_variables: dict[SecretName, str] | None = None
     project_id: ProjectRef | None = None
     template_id: str | None = None
     base_template_id: str | None = None
@@ -161,8 +162,8 @@ def agent_body(
         "message_ids": list(message_ids),
         "system": agent.system,
         "agent_type": agent.agent_type,
-        "llm_config": _dump(agent.llm_config),
-        "embedding_config": _dump(agent.embedding_config) if agent.embedding_config else None,
+        "llm_config": dump_config(agent.llm_config),
+        "embedding_config": dump_config(agent.embedding_config) if agent.embedding_config else None,
         "model": agent.llm_config.handle,
         "embedding": agent.embedding_config.handle if agent.embedding_config else None,
         "model_settings": model_settings_of(agent.llm_config),
@@ -213,7 +214,8 @@ def _compaction_body(settings: CompactionSettings) -> dict[str, Any]:
     return {key: body[key] for key in body if body[key] is not None or not key.endswith("_threshold")}
 
 
-def _dump(model: BaseModel) -> dict[str, Any]:
+def dump_config(model: BaseModel) -> dict[str, Any]:
+    """The configuration of a model on the wire."""
     body = model.model_dump(mode="json")
     if isinstance(model, LLMConfig) and model.response_format is not None:
         body["response_format"] = model.response_format.model_dump(exclude_none=True)

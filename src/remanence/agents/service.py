@@ -91,7 +91,7 @@ class AgentService:
         if body.name is not None:
             check_agent_name(body.name)
         check_timezone(body.timezone)
-        config = await self._llm_config(actor, body, profile)
+        config = await self.resolve_model(actor, body)
         embedding = await self._embedding_config(actor, body)
         return await self._db.write(self.insert, actor, body, config, embedding)
 
@@ -102,8 +102,13 @@ class AgentService:
         body: AgentCreate,
         config: LLMConfig,
         embedding: EmbeddingConfig | None,
+        *,
+        begins: bool = True,
     ) -> Loaded:
-        """Makes an agent within a transaction, from a body that was checked."""
+        """Makes an agent within a transaction, from a body that was checked.
+
+        Where it does not begin, it has no history yet: somebody else brings it.
+        """
         profile = profile_of(body.agent_type)
         agent = new_agent(actor, body, profile, config, embedding, evicted_share=self._evicted_share)
         chosen = _choose_tools(connection, actor, body, profile)
@@ -124,13 +129,11 @@ class AgentService:
             repository.set_sources(connection, actor, agent.id, body.all_source_ids)
         if body.identity_ids:
             repository.set_identities(connection, actor, agent.id, body.identity_ids)
-        first = first_messages(
-            agent,
-            profile,
-            compile_text(agent, held, at=agent.created_at, earlier=0),
-            body.initial_message_sequence,
-        )
-        self._store(connection, agent, first)
+        first: tuple[Message, ...] = ()
+        if begins:
+            text = compile_text(agent, held, at=agent.created_at, earlier=0)
+            first = first_messages(agent, profile, text, body.initial_message_sequence)
+            self._store(connection, agent, first)
         if self.household is not None and helper_of(agent) is not None:
             self.household.on_change(connection, actor, agent)
         held.sort(key=lambda block: (block.created_at or agent.created_at, block.id))
@@ -353,7 +356,9 @@ class AgentService:
                     relations[agent_id] = relations[agent_id].model_copy(update=changes)
         return [(agent, relations[agent.id], ids[agent.id]) for agent in found]
 
-    async def _llm_config(self, actor: Actor, body: AgentCreate, profile: Profile) -> LLMConfig:
+    async def resolve_model(self, actor: Actor, body: AgentCreate) -> LLMConfig:
+        """What is asked for, or else the server's default. Raises BadArgument, NotFound, Invalid."""
+        profile = profile_of(body.agent_type)
         if body.llm_config is not None:
             config = body.llm_config
         else:

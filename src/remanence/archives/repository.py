@@ -120,7 +120,7 @@ def attach_archive(connection: Connection, actor: Actor, agent_id: str, archive_
     """Raises NotFound."""
     get_holder(connection, actor, agent_id)
     get_archive(connection, actor, archive_id)
-    _link(connection, agent_id, archive_id, is_owner=False)
+    link_archive(connection, agent_id, archive_id, is_owner=False)
 
 
 def detach_archive(connection: Connection, actor: Actor, agent_id: str, archive_id: str) -> None:
@@ -134,9 +134,19 @@ def detach_archive(connection: Connection, actor: Actor, agent_id: str, archive_
     )
 
 
-def _link(connection: Connection, agent_id: str, archive_id: str, *, is_owner: bool) -> None:
+def link_archive(connection: Connection, agent_id: str, archive_id: str, *, is_owner: bool) -> None:
     row = {"agent_id": agent_id, "archive_id": archive_id, "is_owner": is_owner}
     insert_missing(connection, ArchivesAgentsRow, [row])
+
+
+def list_links(connection: Connection, agent_ids: Sequence[str]) -> Sequence[Row[str, str, bool]]:
+    """Which archives these agents have, their own first: agent_id, archive_id, is_owner."""
+    return connection.execute(
+        select(ArchivesAgentsRow.agent_id, ArchivesAgentsRow.archive_id, ArchivesAgentsRow.is_owner)
+        .join(ArchiveRow, ArchiveRow.id == ArchivesAgentsRow.archive_id)
+        .where(ArchivesAgentsRow.agent_id.in_(agent_ids), ArchiveRow.is_deleted.is_(False))
+        .order_by(ArchivesAgentsRow.is_owner.desc(), ArchiveRow.created_at, ArchiveRow.id)
+    ).all()
 
 
 # Passages
@@ -216,7 +226,7 @@ def _make_archive(connection: Connection, actor: Actor, holder: Holder) -> Archi
         last_updated_by_id=actor.user_id,
     )
     insert_archive(connection, archive)
-    _link(connection, holder.id, archive.id, is_owner=True)
+    link_archive(connection, holder.id, archive.id, is_owner=True)
     return archive
 
 

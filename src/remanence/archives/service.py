@@ -82,7 +82,7 @@ class ArchiveService:
 
     async def insert(self, actor: Actor, archive_id: str, given: Sequence[PassageCreate]) -> list[Stored]:
         """All of them, or none. Raises NotFound and BadArgument."""
-        _check_texts([each.text for each in given])
+        check_texts([each.text for each in given])
         archive = await self._db.read(repository.get_archive, actor, archive_id)
         now = utc_now()
         passages = [
@@ -122,7 +122,7 @@ class ArchiveService:
 
     async def prepare(self, actor: Actor, agent_id: str, given: PassageCreate) -> PassageAdded:
         """A passage ready to be saved, now or with the step of a run. Raises NotFound and BadArgument."""
-        _check_texts([given.text])
+        check_texts([given.text])
         holder = await self._db.read(repository.get_holder, actor, agent_id)
         if len(holder.archives) > 1:
             raise BadArgument(
@@ -201,7 +201,8 @@ class ArchiveService:
         return [(passage, vectors.get(passage.id)) for passage in passages]
 
 
-def _check_texts(texts: Sequence[str]) -> None:
+def check_texts(texts: Sequence[str]) -> None:
+    """Raises BadArgument for one that is no passage."""
     for text in texts:
         if not text.strip():
             raise BadArgument("A passage must have a text.")

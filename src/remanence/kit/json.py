@@ -16,6 +16,11 @@ def encode(value: object) -> bytes:
         return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_UTC_Z)
 
 
+def encode_indented(value: object) -> bytes:
+    """For files that people look into."""
+    return orjson.dumps(value, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS | orjson.OPT_INDENT_2)
+
+
 def encode_part(value: object) -> object:
     """Encoded now, to stand in several values that are encoded later."""
     return orjson.Fragment(encode(value))

@@ -84,7 +84,7 @@ def unsaved_tool(actor: Actor, body: ToolRun) -> Tool:
     """A tool to be run once. Raises BadArgument and Invalid."""
     language = source_language(body.source_type)
     if body.json_schema is not None:
-        schema = _checked(body.json_schema)
+        schema = check_schema(body.json_schema)
     else:
         schema = derive_schema(
             body.source_code,
@@ -120,7 +120,7 @@ def change_tool(connection: Connection, actor: Actor, tool_id: str, body: ToolUp
         if changes.get("source_type", tool.source_type) == "python":
             _parsed(body.source_code)
     if body.json_schema is not None:
-        schema = _checked(body.json_schema)
+        schema = check_schema(body.json_schema)
         changes |= {"json_schema": schema, "name": schema["name"]}
         if body.description is None:
             changes["description"] = schema.get("description") or tool.description
@@ -177,7 +177,7 @@ def _schema_of(body: ToolCreate, language: str) -> JsonObject:
         )
     if language == "python":
         _parsed(body.source_code)
-    return _checked(body.json_schema)
+    return check_schema(body.json_schema)
 
 
 def _parsed(source: str) -> None:
@@ -187,7 +187,7 @@ def _parsed(source: str) -> None:
         raise BadArgument(str(error)) from None
 
 
-def _checked(schema: JsonObject) -> JsonObject:
+def check_schema(schema: JsonObject) -> JsonObject:
     """A whole schema as it is kept. Raises BadArgument if it does not say what a call needs."""
     name = schema.get("name")
     if not isinstance(name, str) or not isinstance(schema.get("parameters") or {}, dict):

@@ -22,6 +22,9 @@ def insert_group(connection: Connection, group: Group, user_id: UserId) -> None:
     audit = {"created_by_id": user_id, "last_updated_by_id": user_id}
     connection.execute(insert(GroupRow).values(**values, **audit))
     set_members(connection, group.id, group.agent_ids)
+    shared = [{"group_id": group.id, "block_id": each} for each in dict.fromkeys(group.shared_block_ids)]
+    if shared:
+        connection.execute(insert(GroupsBlocksRow), shared)
 
 
 def set_members(connection: Connection, group_id: str, agent_ids: Sequence[str]) -> None:

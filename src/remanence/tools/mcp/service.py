@@ -60,7 +60,7 @@ class McpService:
 
     async def create(self, actor: Actor, body: McpServerCreate) -> McpServer:
         """The server is kept even if it cannot be reached now. Raises AlreadyExists, BadArgument, Invalid."""
-        await self._check_place(body.config)
+        await self.check_place(body.config)
         server = to_server(new_mcp_server_id(), actor.organization_id, body.server_name, body.config)
         await self._db.write(repository.insert_server, server, self._vault)
         try:
@@ -70,7 +70,7 @@ class McpService:
         return server
 
     async def update(self, actor: Actor, server_id: str, body: McpServerUpdate) -> McpServer:
-        await self._check_place(body.config)
+        await self.check_place(body.config)
         vault = self._vault
 
         def write(connection: Connection) -> McpServer:
@@ -149,7 +149,7 @@ class McpService:
 
     async def offered(self, actor: Actor, config: Config) -> Sequence[McpTool]:
         """What a server that is not on record offers. Raises McpUnavailable."""
-        await self._check_place(config)
+        await self.check_place(config)
         server = to_server(new_mcp_server_id(), actor.organization_id, "untried", config)
         try:
             return await self._links.list_tools(await self._ready(server, {}))
@@ -183,7 +183,8 @@ class McpService:
         offered = await self._links.list_tools(ready)
         return await self._db.write(sync_tools, actor, server, offered)
 
-    async def _check_place(self, config: Config) -> None:
+    async def check_place(self, config: Config) -> None:
+        """Raises BadArgument and Invalid for a place that this server does not go to for others."""
         if isinstance(config, StdioConfig):
             if not self._allows_local:
                 raise BadArgument(

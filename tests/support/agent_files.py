@@ -1,0 +1,116 @@
+"""Agent files for tests: made up, sent, and compared."""
+
+import re
+from typing import Any
+
+import httpx
+from hypothesis import strategies as st
+from letta_client import Letta
+from tests.support.histories import histories
+
+from remanence.core.message import Message
+from remanence.kit import json
+from remanence.kit.json import JsonObject
+from remanence.transfer.message_form import file_body
+
+LLM: JsonObject = {
+    "model": "gpt-4o-mini",
+    "model_endpoint_type": "openai",
+    "model_endpoint": "https://elsewhere.example/v1",
+    "context_window": 32_000,
+    "handle": "openai/gpt-4o-mini",
+    "temperature": 0.4,
+    "enable_reasoner": None,
+}
+SOURCE = 'def {name}(place: str) -> str:\n    """Look there.\n\n    Args:\n        place (str): Where.\n    """\n    return place\n'
+
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=40)
+names = st.from_regex(r"[a-z][a-z0-9_]{2,20}", fullmatch=True)
+
+
+def simple_file(**agent: Any) -> JsonObject:
+    """One agent and nothing else."""
+    return {
+        "agents": [{"id": "agent-0", "name": "lee", "llm_config": LLM, "include_base_tools": False} | agent]
+    }
+
+
+def shown(messages: list[Message]) -> list[JsonObject]:
+    """Messages as a file has them."""
+    ids = {message.id: message.id for message in messages} | {"agent-1": "agent-0"}
+    text = json.encode_text([file_body(message, ids) for message in messages])
+    return json.decode(re.sub(r"(plum ){40,}", "plum " * 40, text))  # of long ones the beginning will do
+
+
+def bring(http: httpx.Client | Letta, file: JsonObject | bytes, **form: Any) -> httpx.Response:
+    content = file if isinstance(file, bytes) else json.encode(file)
+    assert isinstance(http, httpx.Client)
+    return http.post("/v1/agents/import", files={"file": ("a.af", content)}, data=form)
+
+
+def brought(http: httpx.Client, file: JsonObject | bytes, **form: Any) -> list[str]:
+    """The ids of agents from a file that must be good."""
+    answer = bring(http, file, **form)
+    assert answer.status_code == 200, answer.text[:1000]
+    return answer.json()["agent_ids"]
+
+
+def taken(http: httpx.Client, agent_id: str, **query: Any) -> JsonObject:
+    answer = http.get(f"/v1/agents/{agent_id}/export", params=query)
+    assert answer.status_code == 200, answer.text[:1000]
+    return answer.json()
+
+
+def comparable(file: JsonObject) -> JsonObject:
+    """A file without what every agent has of its own: when it was written, and its id in its prompt."""
+    text = json.encode_text(file | {"created_at": None})
+    text = re.sub(r"(agent|conv)-[0-9a-f]{8}-[0-9a-f-]{27}", r"\1", text)
+    bare = json.decode(text)
+    for history in (*bare["agents"], *bare["remanence"]["conversations"]):
+        for message in history["messages"]:
+            if message["role"] == "system":
+                message |= {"content": [], "created_at": None, "id": None}
+    return bare
+
+
+@st.composite
+def agent_files(draw: st.DrawFn) -> JsonObject:
+    """Files as somebody might write them, each of which can be read."""
+    labels = draw(st.lists(names, max_size=3, unique=True))
+    tools = draw(st.lists(names, max_size=2, unique=True))
+    said = shown(draw(histories()))
+    in_context = [each["id"] for each in said]
+    cut = draw(st.integers(0, len(in_context)))
+    blocks = [
+        {"id": f"block-{place}", "label": label, "value": draw(texts), "limit": draw(st.integers(100, 9000)),
+         "read_only": draw(st.booleans()), "metadata": {"k": draw(texts)}, "tags": draw(st.lists(names, max_size=2))}
+        for place, label in enumerate(labels)
+    ]  # fmt: skip
+    made = [
+        {"id": f"tool-{place}", "name": f"x_{name}", "source_code": SOURCE.format(name=f"x_{name}"),
+         "json_schema": None, "tags": draw(st.lists(names, max_size=2)), "source_type": "python",
+         "default_requires_approval": draw(st.sampled_from([None, True]))}
+        for place, name in enumerate(tools)
+    ]  # fmt: skip
+    agent = {
+        "system": draw(texts),
+        "description": draw(st.none() | texts),
+        "metadata": draw(st.none() | st.dictionaries(names, texts, max_size=2)),
+        "tags": draw(st.lists(names, max_size=3)),
+        "timezone": draw(st.sampled_from([None, "UTC", "Asia/Tokyo", "America/Los_Angeles"])),
+        "agent_type": draw(st.sampled_from(["letta_v1_agent", "memgpt_v2_agent", "memgpt_agent"])),
+        "secrets": draw(st.dictionaries(names, texts, max_size=2)),
+        "message_buffer_autoclear": draw(st.booleans()),
+        "block_ids": [block["id"] for block in blocks],
+        "tool_ids": [tool["id"] for tool in made],
+        "tool_rules": [{"type": "continue_loop", "tool_name": tool["name"]} for tool in made],
+        "messages": said,
+        "in_context_message_ids": in_context[cut:],
+    }
+    passages = [{"text": text, "tags": ["t"]} for text in draw(st.lists(names, max_size=3))]
+    archive = {"id": "archive-0", "name": "notes", "agent_ids": ["agent-0"], "passages": passages}
+    return simple_file(**agent) | {
+        "blocks": blocks,
+        "tools": made,
+        "remanence": {"archives": [archive] if passages else []},
+    }
