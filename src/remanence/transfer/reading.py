@@ -51,6 +51,9 @@ def read_secrets(text: str | None, what: str) -> dict[str, str]:
 
 def _problems(error: ValidationError) -> str:
     found = error.errors(include_url=False, include_input=False, include_context=False)
-    shown = [f"{'.'.join(str(step)[:60] for step in each['loc'])}: {each['msg'][:300]}" for each in found[:_MOST_SHOWN]]
+    shown = [
+        f"{'.'.join(str(step)[:60] for step in each['loc'])}: {each['msg'][:300]}"
+        for each in found[:_MOST_SHOWN]
+    ]
     rest = len(found) - len(shown)
     return "; ".join(shown) + (f"; and {rest} more" if rest > 0 else "")
