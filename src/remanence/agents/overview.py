@@ -1,6 +1,5 @@
 """The context window as people see it: what is in it, and how many tokens each part takes."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from remanence.core.agent import AgentState
@@ -8,18 +7,9 @@ from remanence.core.budget import PER_MESSAGE_TOKENS, message_tokens
 from remanence.core.context import tool_specs
 from remanence.core.memory_notes import render_note
 from remanence.core.prompt import split_system
-from remanence.kit import json
+from remanence.core.tokenizer import count_tools, tokenizer_of
 from remanence.kit.json import JsonObject
-from remanence.kit.tokens import count_tokens
 from remanence.messages.schemas import stored_body
-
-
-def _function_tokens(functions: Sequence[JsonObject]) -> int:
-    sent = [
-        {"type": "function", "function": {key: value for key, value in each["function"].items() if value}}
-        for each in functions
-    ]
-    return count_tokens(json.encode_text(sent)) if sent else 0
 
 
 def overview_of(state: AgentState, *, recall_count: int, archival_count: int) -> dict[str, Any]:
@@ -44,19 +34,21 @@ def overview_of(state: AgentState, *, recall_count: int, archival_count: int) ->
         }
         for spec in specs
     ]
+    tokenizer = tokenizer_of(state.agent.llm_config)
+    count = tokenizer.count
     tokens = {
-        "core_memory": count_tokens(sections.core_memory or ""),
-        "tool_usage_rules": count_tokens(sections.tool_usage_rules or ""),
-        "external_memory_summary": count_tokens(sections.metadata or ""),
+        "core_memory": count(sections.core_memory or ""),
+        "tool_usage_rules": count(sections.tool_usage_rules or ""),
+        "external_memory_summary": count(sections.metadata or ""),
     }
     # What stands between the sections is the prompt's, so that all of them together are the message as sent.
-    whole = message_tokens(window[0]) if head else 0
-    note = count_tokens(render_note(state.changes)) + PER_MESSAGE_TOKENS if state.changes else 0
+    whole = message_tokens(window[0], tokenizer) if head else 0
+    note = count(render_note(state.changes)) + PER_MESSAGE_TOKENS if state.changes else 0
     tokens |= {
         "system": whole - sum(tokens.values()),
-        "summary_memory": sum(message_tokens(message) for message in rest if message.role == "summary"),
-        "functions_definitions": _function_tokens(functions),
-        "messages": sum(message_tokens(message) for message in spoken) + note,
+        "summary_memory": sum(message_tokens(each, tokenizer) for each in rest if each.role == "summary"),
+        "functions_definitions": count_tools(specs, tokenizer),
+        "messages": sum(message_tokens(message, tokenizer) for message in spoken) + note,
     }
     return {
         "context_window_size_max": state.agent.llm_config.context_window,

@@ -12,6 +12,7 @@ from remanence.core.budget import (
     Budget,
     budget_of,
     count_exactly,
+    frame_tokens,
     largest_part,
     request_tokens,
     tokens_of,
@@ -24,6 +25,7 @@ from remanence.core.llm import InContext, LLMConfig, ModelRequest, ToolSpec, Usa
 from remanence.core.message import Message, text_parts
 from remanence.core.packing import is_pressure_alert, pack_summary, unpack_summary
 from remanence.core.run import Step as StepOfRecord
+from remanence.core.tokenizer import tokenizer_of
 from remanence.errors import ContextOverflow
 from remanence.kit.clock import later_than
 from remanence.kit.ids import StepId, new_message_id
@@ -208,7 +210,7 @@ def budget_for(state: AgentState, config: LLMConfig, doors: LoopDoors) -> Budget
 
 
 def tokens_in(turn: "Turn", request: ModelRequest) -> int:
-    return int(request_tokens(request) * turn.ratio)
+    return int(request_tokens(request) * turn.ratio(request))
 
 
 async def make_room(turn: "Turn", step: Step) -> AsyncIterator[Event]:
@@ -274,8 +276,9 @@ async def relieve(turn: "Turn", step: Step) -> AsyncIterator[Event]:
         turn.is_held = False
 
 
-def note_overflow(turn: "Turn", step: Step) -> None:
+async def note_overflow(turn: "Turn", step: Step) -> None:
     """The provider says that it was too much: so much it must have been."""
+    await asyncio.to_thread(count_exactly, step.request)
     counted = request_tokens(step.request)
     least = step.request.config.context_window * _OVERFLOWN / max(counted, 1)
     turn.overflown = max(turn.overflown, least)
@@ -299,8 +302,8 @@ async def compact_now(
     """A run that does nothing else; what came of it is put into `done`."""
     began_ns = time.perf_counter_ns()
     state = await doors.load(run)
-    ratio = state.token_ratio or 1.0
     config = run.override_config or state.agent.llm_config
+    ratio = state.token_ratio or tokenizer_of(config).margin
     before = len(state.window)
     thinks = bool(config.put_inner_thoughts_in_kwargs)
     tools = tool_specs(state, [tool.name for tool in state.tools], thinks_in_arguments=thinks)
@@ -333,6 +336,7 @@ async def compact_now(
 def _compaction(turn: "Turn", step: Step, trigger: Trigger, tokens: int, *, is_answering: bool) -> Compaction:
     state = turn.state
     said = sum(tokens_of(InContext(message)) for message in turn.unsaved)
+    ratio = turn.ratio(step.request)
     return Compaction(
         turn.run,
         turn.doors,
@@ -343,9 +347,9 @@ def _compaction(turn: "Turn", step: Step, trigger: Trigger, tokens: int, *, is_a
         step.request.tools,
         step.id,
         tokens_before=tokens,
-        other_tokens=int((tools_tokens(step.request.tools) + said) * turn.ratio),
+        other_tokens=int((frame_tokens(step.request) + said) * ratio),
         is_answering=is_answering,
-        ratio=turn.ratio,
+        ratio=ratio,
     )
 
 
@@ -353,15 +357,15 @@ def _least_tokens(turn: "Turn", step: Step) -> int:
     """What a request takes that has no history."""
     head = [each for each in step.request.messages[:1] if each.message.role == "system"]
     said = map(InContext, turn.unsaved)
-    tokens = tools_tokens(step.request.tools) + sum(map(tokens_of, (*head, *said)))
-    return int(tokens * (turn.state.token_ratio or 1.0))
+    tokens = frame_tokens(step.request) + sum(map(tokens_of, (*head, *said)))
+    return int(tokens * turn.usual_ratio(step.request))
 
 
 async def _measured(turn: "Turn", step: Step) -> int:
     tokens = tokens_in(turn, step.request)
     budget = budget_for(turn.state, step.request.config, turn.doors)
     if tokens > budget.window * _NEAR:
-        await asyncio.to_thread(count_exactly, step.request.messages)
+        await asyncio.to_thread(count_exactly, step.request)
         tokens = tokens_in(turn, step.request)
     return tokens
 

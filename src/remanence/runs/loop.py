@@ -100,4 +100,4 @@ async def _ask(turn: Turn, step: Step) -> AsyncIterator[Event]:
             overflows += 1
             if overflows > _MAX_OVERFLOWS or step.first_token_ns is not None:
                 raise
-            note_overflow(turn, step)
+            await note_overflow(turn, step)

@@ -16,6 +16,7 @@ from remanence.core.memory_notes import Told
 from remanence.core.message import Message
 from remanence.core.rules import CallRecord
 from remanence.core.run import Run, Step
+from remanence.core.tokenizer import TokenFactors
 from remanence.core.tool import Tool
 from remanence.errors import AppError
 from remanence.kit.ids import OrgId, RunId, StepId
@@ -168,3 +169,4 @@ class LoopDoors:
     """The configuration of a model by its handle."""
     compact: Callable[[RunPlan, AgentState, CompactionRecord], Coroutine[Any, Any, AgentState]]
     limits: ContextLimits = field(default_factory=ContextLimits)
+    factors: TokenFactors = field(default_factory=TokenFactors)

@@ -26,6 +26,7 @@ from remanence.core.packing import unpack_tool_return
 from remanence.core.profile import profile_of
 from remanence.core.rules import CallRecord
 from remanence.core.run import Run
+from remanence.core.tokenizer import TokenFactors
 from remanence.db.database import Database
 from remanence.errors import Conflict, Invalid
 from remanence.kit.clock import utc_now
@@ -121,6 +122,7 @@ class RunService:
         self._executor = executor
         self._checkpoint = checkpoint
         self._limits = limits
+        self._factors = TokenFactors()
 
     async def send(
         self,
@@ -358,6 +360,7 @@ class RunService:
             resolve=self._catalogue.resolve_llm,
             compact=compact,
             limits=self._limits,
+            factors=self._factors,
         )
 
 

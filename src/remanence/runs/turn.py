@@ -18,7 +18,7 @@ from remanence.core.approval import (
     match_answer,
 )
 from remanence.core.block import block_edits
-from remanence.core.budget import context_tokens, corrected_ratio, request_tokens
+from remanence.core.budget import context_tokens, corrected_ratio, is_counted, request_tokens
 from remanence.core.context import compile_request
 from remanence.core.event import RunFinished, StepSaved, TurnTokens
 from remanence.core.journal import NOT_RUN, Draft, Journal
@@ -28,6 +28,7 @@ from remanence.core.message import Approval, Message, ToolCall, ToolReturn, pend
 from remanence.core.packing import is_pressure_alert
 from remanence.core.profile import profile_of
 from remanence.core.rules import CallRecord, Continue, StepPlan, Stop, decide_next, needs_approval, plan_step
+from remanence.core.tokenizer import tokenizer_of
 from remanence.errors import (
     BadArgument,
     ProviderError,
@@ -82,10 +83,14 @@ class Turn:
         self.overflown = 0.0
         """By what our estimate must be multiplied at least, since the provider found the prompt too long."""
 
-    @property
-    def ratio(self) -> float:
-        """The provider's tokens by our estimate."""
-        return max(self.state.token_ratio or 1.0, self.overflown)
+    def ratio(self, request: ModelRequest) -> float:
+        return max(self.usual_ratio(request), self.overflown)
+
+    def usual_ratio(self, request: ModelRequest) -> float:
+        """The provider's tokens by ours: as the model counts them, or as it counted this history last."""
+        if is_counted(request):
+            return self.doors.factors.of(request.config)
+        return self.state.token_ratio or tokenizer_of(request.config).margin
 
     @property
     def inputs(self) -> tuple[Message, ...]:
@@ -144,11 +149,16 @@ class Turn:
         return await self._act_and_save(step, settled={})
 
     def _measure(self, step: Step, usage: Usage) -> None:
-        estimated = request_tokens(step.request)
-        ratio = corrected_ratio(usage.prompt_tokens, estimated)
+        estimated, config = request_tokens(step.request), step.request.config
+        step.context_tokens = context_tokens(usage, estimated)
+        if step.reply is not None and step.reply.answered_by is not None:
+            return  # another model counted
+        if is_counted(step.request):
+            self.doors.factors.learn(config, reported=usage.prompt_tokens, counted=estimated)
+            return
+        ratio = corrected_ratio(config, reported=usage.prompt_tokens, estimated=estimated)
         if ratio is not None:
             self.state = replace(self.state, token_ratio=ratio)
-        step.context_tokens = context_tokens(usage, estimated)
 
     async def take_up(self, journal: Journal, draft: Draft) -> StepSaved:
         """Saves the step in which the process of this run died, from what its journal says.
