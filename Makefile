@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup run dev ui fmt lint types imports check test test-pg e2e migrate bench eval chaos lock clean
+.PHONY: help setup run dev ui fmt lint types imports check test test-pg test-live e2e migrate bench eval chaos lock clean
 
 BIN := .venv/bin
 HOST ?= 127.0.0.1
@@ -113,6 +113,10 @@ test-pg: setup ## The tests that use PostgreSQL
 
 e2e: setup ## What a client sees: the whole app behind HTTP and the public SDK
 	@$(PYTEST) tests/e2e $(ARGS)
+
+test-live: setup ## A real llama.cpp server with real weights, driven end to end (GGUF=… for another file)
+	@REMANENCE_TEST_GGUF="$${GGUF:-$$HOME/.remanence/models/qwen2.5-coder-1.5b-instruct-q4_k_m.gguf}" \
+	  $(BIN)/pytest -n 0 tests/e2e/test_real_server.py $(ARGS)
 
 migrate: setup ## Bring the configured database to the current revision
 	@$(BIN)/remanence migrate

@@ -531,3 +531,33 @@ async def test_a_model_that_takes_no_tools_gets_them_in_writing(
         assert (name, arguments) == ("look", {"at": "tea"})
     assert ["tools" in seen.body for seen in model.journal] == [True, False, False]
     assert "look" in model.last.system
+
+
+async def test_a_call_that_a_server_does_not_force_is_held_to_its_schema(
+    model: ScriptedModel, transports: Callable[..., Transport]
+) -> None:
+    """Found out once, and the words that were no call are seen by nobody."""
+    adapter = Adapters(transports()).get("chat", get_vendor("llamacpp"), model.base_url, None, "llamacpp")
+    written = says('{"name": "look", "arguments": {"at": "tea"}}')
+    model.script(says("Hello! What shall I look at?"), written, written)
+    tools = [tool("look", at="string"), tool("speak", text="string")]
+    asked = request(message("user", "Hi"), tools=tools, tool_choice="required", forced_tool="look")
+    for _ in range(2):
+        deltas = await collect(adapter, asked)
+        [(_, name, arguments)] = calls_of(deltas)
+        assert (name, arguments, text_of(deltas)) == ("look", {"at": "tea"}, "")
+    assert [seen.body.get("tool_choice") for seen in model.journal] == ["required", None, None]
+    schema = model.last.body["response_format"]["json_schema"]["schema"]
+    assert schema["properties"]["name"] == {"const": "look"}
+
+
+async def test_a_server_that_takes_no_schema_is_asked_in_words(
+    model: ScriptedModel, transports: Callable[..., Transport]
+) -> None:
+    adapter = Adapters(transports()).get("chat", get_vendor("llamacpp"), model.base_url, None, "llamacpp")
+    refusal = fails(400, {"error": {"message": "response_format is not supported"}})
+    model.script(says("Hello!"), refusal, says('{"name": "look", "arguments": {"at": "tea"}}'))
+    asked = request(message("user", "Hi"), tools=[tool("look", at="string")], tool_choice="required")
+    [(_, name, _)] = calls_of(await collect(adapter, asked))
+    assert name == "look"
+    assert "response_format" not in model.last.body

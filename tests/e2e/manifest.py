@@ -414,6 +414,7 @@ PROVIDERS = {
 
 MONEY = {
     "models.probe": "A probe tells which of its tasks a model can do, and which settings suit it.",
+    "models.real_server": "A real llama.cpp server, named by its address, calls tools and streams.",
     "models.fallback": "A model that is out of reach is stood in for by the next; the step names who answered.",
     "money.budgets": "A budget that is spent stops runs with insufficient_credits, of its agent or organisation alone.",
     "money.cost": "Where a price is known, steps and runs tell what they cost.",

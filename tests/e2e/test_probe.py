@@ -22,11 +22,11 @@ def able(seen: SeenRequest) -> Any:
         return says('{"city": "Rome", "people": 2800000}')
     if seen.body.get("tool_choice") not in (None, "auto"):
         return calls("save_note", title="Hello", lines=[])
-    return says("one, two, …, twenty")
+    return says("one, two, …, ten")
 
 
 def chatty(seen: SeenRequest) -> Any:
-    return says("Certainly! One to twenty, it is sunny in Oslo.")
+    return says("Certainly! One to ten, it is sunny in Oslo.")
 
 
 @pytest.mark.promise("models.probe")

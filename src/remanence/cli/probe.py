@@ -12,6 +12,9 @@ from rich.table import Table
 _TIMEOUT_S = 90
 
 
+_MARKS = {True: "[green]yes[/green]", False: "[red]no[/red]", None: "[yellow]?[/yellow]"}
+
+
 def probe(server: str, handle: str, password: str | None) -> int:
     """The exit code: 0 if the model is fit for agents."""
     console = Console()
@@ -29,7 +32,7 @@ def probe(server: str, handle: str, password: str | None) -> int:
         return 2
     table = Table("", "task", "s", "what happened", title=handle)
     for each in found["tasks"]:
-        mark = "[green]yes[/green]" if each["passed"] else "[red]no[/red]"
+        mark = _MARKS[each["passed"]]
         table.add_row(mark, each["task"], f"{each['seconds']:.1f}", each["detail"][:100].replace("\n", " "))
     console.print(table)
     if found["first_token_s"] is not None:
@@ -37,5 +40,7 @@ def probe(server: str, handle: str, password: str | None) -> int:
             f"First token after {found['first_token_s']} s, {found['tokens_per_s']} tokens a second."
         )
     console.print(found["suits"].pop("advice"))
+    if not found["suits"]["agent_type"]:
+        return 1
     console.print("Settings that suit it:", found["suits"])
-    return 0 if found["suits"]["agent_type"] else 1
+    return 0

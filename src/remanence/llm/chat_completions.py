@@ -2,12 +2,13 @@
 
 import logging
 import re
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
-from remanence.core.llm import Delta, ModelRequest
+from remanence.core.llm import Delta, ModelRequest, ResponseFormat, ToolCallDelta
 from remanence.errors import ProviderRefused
 from remanence.kit import json
 from remanence.kit.json import JsonObject
@@ -16,7 +17,7 @@ from remanence.llm.chat_options import make_options
 from remanence.llm.chat_reply import ChatReplyReader
 from remanence.llm.keys import key_headers
 from remanence.llm.printed_calls import PrintedCallReader
-from remanence.llm.prompted_tools import encode_prompted
+from remanence.llm.prompted_tools import call_schema, encode_prompted
 from remanence.llm.transport import ReplyReader, Transport, make_endpoint
 from remanence.llm.vendors import Vendor
 
@@ -27,6 +28,22 @@ _NO_TOOLS = re.compile(
     r"not support tools|tool.{0,40}not (supported|enabled)|--enable-auto-tool-choice|--jinja|tool-call-parser",
     re.IGNORECASE,
 )
+
+_LONGEST_PREFACE = 400
+"""Pieces of an answer, thoughts among them, after which a call that must be made is not waited for any longer."""
+
+
+@dataclass(slots=True)
+class _Habits:
+    """What was found out of a model on a server of one's own; None as long as it was not."""
+
+    takes_tools: bool | None = None
+    obeys: bool | None = None
+    """Makes the call that it must make."""
+    takes_schemas: bool = True
+
+    def is_told_in_writing(self, request: ModelRequest) -> bool:
+        return self.takes_tools is False or (request.tool_choice == "required" and self.obeys is False)
 
 
 class ChatCompletions:
@@ -59,38 +76,55 @@ class ChatCompletions:
         self._reads_printed_calls = vendor.is_local or (
             vendor.quirks.has_openai_models and not self._takes_cache_key
         )
-        self._tried: set[str] = set()
-        """Models of which it is known whether they can be told of tools."""
-        self._without_tools: set[str] = set()
-        """Models whose server refuses to be told of tools."""
+        self._habits: defaultdict[str, _Habits] = defaultdict(_Habits)
 
     def payload(self, request: ModelRequest) -> JsonObject:
         return json.decode(self._body(request))
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[Delta]]:
-        is_trial = self._reads_printed_calls and bool(request.tools)
-        if is_trial and request.config.model not in self._tried:
-            return self._try_tools(request)
+        if self._reads_printed_calls and request.tools:
+            return self._try(request, self._habits[request.config.model])
         return self._ask(request)
 
-    async def _try_tools(self, request: ModelRequest) -> AsyncGenerator[Sequence[Delta]]:
-        """A model that cannot be told of tools is told of them in its prompt."""
-        try:
-            async with aclosing(self._ask(request)) as batches:
-                async for batch in batches:
-                    self._tried.add(request.config.model)
-                    yield batch
-            return
-        except ProviderRefused as error:
-            model = request.config.model
-            if not _NO_TOOLS.search(error.message):
-                raise
-            log.info("%s takes no tools for %s; it gets them in writing", self._provider, model)
-            self._without_tools.add(model)
-            self._tried.add(model)
-        async with aclosing(self._ask(request)) as batches:
-            async for batch in batches:
+    async def _try(self, request: ModelRequest, habits: _Habits) -> AsyncGenerator[Sequence[Delta]]:
+        """What a model cannot be told of, or does not obey, is put to it in another way."""
+        is_forced = request.tool_choice == "required"
+        while True:
+            held: list[Sequence[Delta]] = []
+            try:
+                async with aclosing(self._ask(request)) as batches:
+                    async for batch in batches:
+                        habits.takes_tools = habits.takes_tools is not False
+                        if is_forced and habits.obeys is None:
+                            held.append(batch)
+                            if len(held) > _LONGEST_PREFACE and not _calls(held):
+                                break  # it talks instead
+                        else:
+                            yield batch
+            except ProviderRefused as error:
+                if not self._has_learned(request, habits, error):
+                    raise
+                continue
+            if held:
+                habits.obeys = _calls(held)
+                if not habits.obeys:
+                    log.info("%s does not force %s to call", self._provider, request.config.model)
+                    continue
+            for batch in held:
                 yield batch
+            return
+
+    def _has_learned(self, request: ModelRequest, habits: _Habits, error: ProviderRefused) -> bool:
+        """Whether the refusal tells how to ask instead."""
+        if habits.takes_tools is None and _NO_TOOLS.search(error.message):
+            log.info("%s takes no tools for %s", self._provider, request.config.model)
+            habits.takes_tools = habits.obeys = False
+            return True
+        is_held_to_schema = habits.is_told_in_writing(request) and request.tool_choice == "required"
+        if is_held_to_schema and habits.takes_schemas:
+            habits.takes_schemas = False
+            return True
+        return False
 
     def _ask(self, request: ModelRequest) -> AsyncGenerator[Sequence[Delta]]:
         is_read = self._reads_printed_calls and bool(request.tools)
@@ -100,13 +134,22 @@ class ChatCompletions:
 
     def _body(self, request: ModelRequest) -> bytes:
         """Options first, so that the largest part is joined in and not encoded again."""
-        if request.config.model in self._without_tools:
-            bare = make_options(replace(request, tools=()), self._quirks, takes_cache_key=False)
+        habits = self._habits.get(request.config.model)
+        if habits is not None and habits.is_told_in_writing(request):
+            form = request.response_format
+            if request.tools and request.tool_choice == "required" and habits.takes_schemas:
+                form = ResponseFormat(type="json_schema", json_schema=call_schema(request))
+            asked = replace(request, tools=(), response_format=form)
+            bare = make_options(asked, self._quirks, takes_cache_key=False)
             return b"".join((json.encode(bare)[:-1], b',"messages":', encode_prompted(request), b"}"))
         options = json.encode(make_options(request, self._quirks, takes_cache_key=self._takes_cache_key))
         style, key = self._styles[request.thoughts_in_arguments]
         messages = encode_messages(request.messages, style, key)
         return b"".join((options[:-1], b',"messages":', messages, b"}"))
+
+
+def _calls(batches: Sequence[Sequence[Delta]]) -> bool:
+    return any(isinstance(delta, ToolCallDelta) for batch in batches for delta in batch)
 
 
 def _make_reader(provider: str, names: frozenset[str] | None, headers: Mapping[str, str]) -> ReplyReader:

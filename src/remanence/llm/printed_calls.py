@@ -20,6 +20,8 @@ _OPENERS = ("<tool_call>", "<function=", "<|python_tag|>", "[TOOL_CALLS]", "<too
 _FIRST_OPENERS = (*_OPENERS, "{", "[{", "```")
 _LONGEST_OPENER = max(map(len, _OPENERS))
 _THINK, _UNTHINK = "<think>", "</think>"
+_RUNS_ON_CHARS = 64
+"""Of blanks after a call: small models go on so until their window is full."""
 
 _TAGGED = re.compile(r"<(tool_call|tools)>\s*(.*?)\s*(?:</\1>|$)", re.DOTALL)
 _FUNCTION = re.compile(r"<function=([\w.-]+)>\s*(.*?)\s*(?:</function>|$)", re.DOTALL)
@@ -113,10 +115,11 @@ class PrintedCallReader:
         self._is_thought = False
         self._has_thought = False
         self._has_native_calls = False
+        self._runs_on = False
 
     @property
     def is_done(self) -> bool:
-        return self._inner.is_done
+        return self._inner.is_done or self._runs_on
 
     def feed(self, chunk: bytes) -> Sequence[Delta]:
         return self._sift(self._inner.feed(chunk))
@@ -134,6 +137,8 @@ class PrintedCallReader:
                         continue
                     self._held += text
                     self._let_go(sifted)
+                    if self._is_call and self._held[-_RUNS_ON_CHARS:].isspace():
+                        self._runs_on = len(self._held) > _RUNS_ON_CHARS
                 case Finished():
                     self._finish(delta, sifted)
                 case ToolCallDelta():
@@ -141,6 +146,9 @@ class PrintedCallReader:
                     sifted.append(delta)
                 case ReasoningDelta():
                     sifted.append(delta)
+            if self._runs_on:
+                self._finish(Finished("stop"), sifted)
+                break
         return sifted
 
     def _let_go(self, sifted: list[Delta]) -> None:

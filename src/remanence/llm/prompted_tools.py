@@ -1,7 +1,7 @@
 """Tools for models that cannot call any: described in the prompt, called in writing.
 
 The calls come back as text and are read by `printed_calls.py`; the history shows earlier ones in the
-same writing, so that the model sees how it is done.
+same writing, so that the model sees how it is done. A call that must be made can be held to its schema.
 """
 
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from remanence.core.llm import InContext, ModelRequest, ToolSpec
 from remanence.core.message import Message
 from remanence.kit import json
+from remanence.kit.json import JsonObject
 from remanence.llm.encoding import call_arguments, encode_each, split_return, thoughts_of
 
 _HOW = """
@@ -46,6 +47,21 @@ def encode_prompted(request: ModelRequest) -> bytes:
         must = _MUST_NAMED.format(name=request.forced_tool) if request.forced_tool else _MUST
         pieces.append(json.encode({"role": "user", "content": must}))
     return b"[" + b",".join(pieces) + b"]"
+
+
+def call_schema(request: ModelRequest) -> JsonObject:
+    """What any call of the tools that may be called looks like, for servers that can hold an answer to a schema."""
+    named = [tool for tool in request.tools if request.forced_tool in (None, tool.name)]
+    forms = [
+        {
+            "type": "object",
+            "properties": {"name": {"const": tool.name}, "arguments": {"type": "object"} | tool.parameters},
+            "required": ["name", "arguments"],
+            "additionalProperties": False,
+        }
+        for tool in named or request.tools
+    ]
+    return forms[0] if len(forms) == 1 else {"anyOf": forms}
 
 
 def _described(tool: ToolSpec) -> str:

@@ -192,7 +192,14 @@ VENDORS: tuple[Vendor, ...] = (
         aliases=("huggingface",),
     ),
     Vendor("voyage", "https://api.voyageai.com/v1", ("VOYAGE",), listing="none", prices="voyageai"),
-    Vendor("ollama", "http://127.0.0.1:11434/v1", ("OLLAMA",), listing="ollama", is_local=True),
+    Vendor(
+        "ollama",
+        "http://127.0.0.1:11434/v1",
+        ("OLLAMA",),
+        quirks=Quirks(tool_choice="required"),
+        listing="ollama",
+        is_local=True,
+    ),
     Vendor("vllm", "http://127.0.0.1:8000/v1", ("VLLM",), is_local=True),
     Vendor("sglang", "http://127.0.0.1:30000/v1", ("SGLANG",), endpoint_type="openai", is_local=True),
     Vendor(
@@ -205,7 +212,14 @@ VENDORS: tuple[Vendor, ...] = (
         listing="lmstudio",
         is_local=True,
     ),
-    Vendor("llamacpp", "http://127.0.0.1:8080/v1", ("LLAMACPP",), listing="llamacpp", is_local=True),
+    Vendor(
+        "llamacpp",
+        "http://127.0.0.1:8080/v1",
+        ("LLAMACPP",),
+        quirks=Quirks(tool_choice="required"),
+        listing="llamacpp",
+        is_local=True,
+    ),
 )
 
 _BY_NAME = {name: vendor for vendor in VENDORS for name in (vendor.name, *vendor.aliases)}

@@ -49,11 +49,13 @@ class Lanes:
         return Ticket(self, lane, turn)
 
     def leave(self, lane: str, turn: "asyncio.Future[None] | None") -> None:
-        line = self._waiting[lane]
-        if turn is not None and turn in line:  # it gave up before its turn came
-            line.remove(turn)
+        if turn is not None and (not turn.done() or turn.cancelled()):  # it gave up before its turn came
+            line = self._waiting.get(lane, deque())
+            if turn in line:  # whoever left before it may have passed it over already
+                line.remove(turn)
             turn.cancel()
             return
+        line = self._waiting[lane]
         while line:
             following = line.popleft()
             if not following.done():

@@ -99,6 +99,16 @@ def test_text_is_held_back_only_while_it_may_be_a_call(
     assert last.reason == ("tool_calls" if called else "stop")
 
 
+def test_a_model_that_runs_on_in_blanks_after_its_call_is_cut_short() -> None:
+    reader = PrintedCallReader(Pieces(['{"name":"look","arguments":{"at":"tea"}}', "\n" * 100]), NAMES)
+    assert not [*reader.feed(b"")]
+    call, last = reader.feed(b"")
+    assert isinstance(call, ToolCallDelta)
+    assert call.name == "look"
+    assert isinstance(last, Finished)
+    assert reader.is_done
+
+
 def test_words_arrive_as_they_are_said() -> None:
     reader = PrintedCallReader(Pieces(["Hel", "lo, ", "you"]), NAMES)
     assert [[each.text for each in reader.feed(b"") if isinstance(each, TextDelta)] for _ in range(3)] == [
