@@ -3,10 +3,13 @@
 import httpx
 import pytest
 from inline_snapshot import snapshot
+from tests.support.requests import config
 from tests.support.script import calls, says
 from tests.support.talks import Talk, kinds, messages_path
 from tests.support.wire import Scrubber, told
 
+from remanence.core.llm import ToolSpec
+from remanence.core.tokenizer import count_tools, tokenizer_of
 from remanence.kit import json
 from remanence.kit.json import JsonObject
 from remanence.kit.tokens import count_tokens
@@ -279,7 +282,9 @@ def test_the_overview_counts_every_token_of_the_request_that_is_sent(talk: Talk)
     talk.say(agent, "Who am I?", says("Ada."))
     *sent, note, _ = talk.model.last.messages
     tokens = sum(map(tokens_of, sent)) + 4 + count_tokens(json.decode(note["content"])["message"])
-    tokens += count_tokens(json.encode_text(talk.model.last.tools))
+    tokens += count_tools(
+        [ToolSpec(**tool["function"]) for tool in talk.model.last.tools], tokenizer_of(config("gpt-4o-mini"))
+    )
     assert view["context_window_size_current"] == tokens
 
 
