@@ -439,6 +439,13 @@ AGENT_FILES = {
     "agents.files.tools": "Tools are matched by name and replaced or left; built-in ones are never replaced.",
 }
 
+MOVING = {
+    "moving.backup": "A backup of a server at work fills either database with the same, vectors and all.",
+    "moving.backup.broken": "A backup that is cut off, or none, is refused, and nothing of it is kept.",
+    "moving.backup.older": "A backup of an older revision is restored and brought up to date.",
+    "moving.verify": "verify finds what breaks a promise, and nothing where all is well.",
+}
+
 PROMISES = (
     AGENTS_CREATE
     | AGENTS_READ
@@ -465,6 +472,7 @@ PROMISES = (
     | PROVIDERS
     | MONEY
     | AGENT_FILES
+    | MOVING
 )
 
 GAPS = {

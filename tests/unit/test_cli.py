@@ -44,3 +44,29 @@ def test_migrating_twice_finds_nothing_left_to_do(tmp_path: Path) -> None:
     arguments = ["migrate", "--database", str(tmp_path / "agents.db")]
     assert runner.invoke(main, arguments).output == "The database was brought up to date.\n"
     assert runner.invoke(main, arguments).output == "The database is up to date.\n"
+
+
+def test_a_backup_goes_out_and_in_with_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def call(home: str, *arguments: str) -> tuple[int, str]:
+        monkeypatch.setenv("REMANENCE_DIR", str(tmp_path / home))
+        result = runner.invoke(main, list(arguments))
+        return result.exit_code, result.output
+
+    file, open_file = str(tmp_path / "all.backup"), str(tmp_path / "open.backup")
+    code, told = call("old", "backup", file)
+    assert code == 0
+    assert "keep" in told
+    assert call("old", "backup", open_file, "--with-key")[0] == 0
+    code, told = call("old", "verify", file)
+    assert (code, told.splitlines()[-1]) == (0, "The backup is whole.")
+    code, told = call("new", "restore", file)
+    assert code == 1
+    assert "another key" in told
+    assert call("new", "restore", open_file)[0] == 0
+    keys = [(tmp_path / home / "secret.key").read_text() for home in ("old", "new")]
+    assert keys[0] == keys[1]
+    assert (tmp_path / "new" / "secret.key").stat().st_mode & 0o077 == 0
+    code, told = call("new", "verify")
+    assert code == 0
+    assert "found 0 faults" in told
+    assert call("new", "verify", str(tmp_path / "nothing"))[0] == 1

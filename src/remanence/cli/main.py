@@ -1,8 +1,9 @@
-"""The command line: `remanence server`, `migrate`, `reindex`, `probe`, `version`.
+"""The command line: `remanence server`, `migrate`, `reindex`, `backup`, `restore`, `verify`, `probe`, `version`.
 
 Commands import what they need when they run, so that the light ones answer at once.
 """
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -61,6 +62,50 @@ def reindex(database: Database = None) -> None:
     from remanence.cli.reindex import reindex as build_anew
 
     typer.echo(f"{build_anew(settings)} texts are indexed.")
+
+
+@main.command()
+def backup(
+    file: Annotated[Path, typer.Argument(help="Where to write it, such as agents.backup.")],
+    database: Database = None,
+    with_key: Annotated[
+        bool, typer.Option("--with-key", help="Put the key of the secrets into the file: keep it safe then.")
+    ] = False,
+) -> None:
+    """Write everything to one file, from either database. The server may run meanwhile."""
+    settings = _settings(database_url=database)
+
+    from remanence.cli.moving import back_up
+
+    raise SystemExit(back_up(settings, file, with_key=with_key))
+
+
+@main.command()
+def restore(
+    file: Annotated[Path, typer.Argument(help="What `remanence backup` wrote, from either database.")],
+    database: Database = None,
+) -> None:
+    """Fill an empty database from a backup. No server may use it meanwhile."""
+    settings = _settings(database_url=database)
+
+    from remanence.cli.moving import restore_from
+
+    raise SystemExit(restore_from(settings, file))
+
+
+@main.command()
+def verify(
+    file: Annotated[
+        Path | None, typer.Argument(help="A backup; without one the database is looked at.")
+    ] = None,
+    database: Database = None,
+) -> None:
+    """Look for what should never be: in the database, or in a backup. Ends with 1 if there is any."""
+    settings = _settings(database_url=database)
+
+    from remanence.cli.moving import verify_all
+
+    raise SystemExit(verify_all(settings, file))
 
 
 @main.command()

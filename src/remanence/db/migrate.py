@@ -26,14 +26,18 @@ def newest_revision() -> str:
     return max(path.stem.split("_")[0] for path in _VERSIONS.glob("[0-9]*.py"))
 
 
-async def migrate(url: str) -> bool:
-    """Upgrades if needed; true if it did. Several processes may call this at once."""
+async def migrate(url: str, revision: str | None = None) -> bool:
+    """Upgrades to the newest revision, or to this one, if needed; true if it did.
+
+    Several processes may call this at once.
+    """
+    wanted = revision or newest_revision()
     if url.startswith("sqlite"):
-        return await asyncio.to_thread(_migrate_sqlite, url)
+        return await asyncio.to_thread(_migrate_sqlite, url, wanted)
     engine = create_async_engine(url)
     try:
         async with engine.connect() as connection:
-            return await connection.run_sync(_migrate_postgres)
+            return await connection.run_sync(_migrate_postgres, wanted)
     finally:
         await engine.dispose()
 
@@ -62,7 +66,7 @@ def _alembic(connection: Connection, direction: str, revision: str) -> None:
     getattr(command, direction)(config, revision)
 
 
-def _migrate_sqlite(url: str) -> bool:
+def _migrate_sqlite(url: str, wanted: str) -> bool:
     path = Path(make_url(url).database or "")
     path.parent.mkdir(parents=True, exist_ok=True)
     # The driver would commit each change of the schema by itself, and half a migration cannot be run again.
@@ -70,9 +74,9 @@ def _migrate_sqlite(url: str) -> bool:
     try:
         with _file_lock(path.with_name(path.name + ".migrate-lock")), engine.connect() as connection:
             current = current_revision(connection)
-            if current == newest_revision():
-                return False
             _refuse_newer(current)
+            if current is not None and current >= wanted:
+                return False
             if current is not None:
                 _copy_aside(connection, path, current)
             # Here and not when threads open it: the switch to WAL fails at once if another connection is busy.
@@ -81,7 +85,7 @@ def _migrate_sqlite(url: str) -> bool:
             connection.commit()
             with connection.begin():
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
-                upgrade(connection)
+                upgrade(connection, wanted)
             return True
     finally:
         engine.dispose()
@@ -104,18 +108,18 @@ def _file_lock(path: Path) -> Generator[None]:
         yield
 
 
-def _migrate_postgres(connection: Connection) -> bool:
+def _migrate_postgres(connection: Connection, wanted: str) -> bool:
     # The lock belongs to the session, so replicas that start together go through here one by one.
     connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": _ADVISORY_LOCK})
     connection.commit()
     try:
         current = current_revision(connection)
         connection.commit()
-        if current == newest_revision():
-            return False
         _refuse_newer(current)
+        if current is not None and current >= wanted:
+            return False
         with connection.begin():
-            upgrade(connection)
+            upgrade(connection, wanted)
         return True
     finally:
         connection.rollback()

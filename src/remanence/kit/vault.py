@@ -46,6 +46,11 @@ class Vault:
         """For signatures, so that the key that encrypts is used for nothing else."""
         return hashlib.sha256(b"signing" + self._key).digest()
 
+    @property
+    def key_id(self) -> str:
+        """By which the key is known again, and from which it cannot be had."""
+        return hashlib.sha256(b"id" + self._key).hexdigest()[:16]
+
     def encrypt(self, text: str) -> str:
         return self._fernet().encrypt(text.encode()).decode()
 
