@@ -36,7 +36,7 @@ from remanence.kit.ids import (
     new_step_id,
 )
 from remanence.kit.json import JsonObject
-from remanence.runs.plan import CompactionRecord, LoopDoors, RunPlan, Saved, StepRecord
+from remanence.runs.plan import CompactionRecord, LoopDoors, RunPlan, Saved, StaleMemory, StepRecord
 from remanence.tools.executor import ToolContext, ToolResult
 
 _MOMENT = datetime(2026, 1, 2, tzinfo=UTC)
@@ -82,7 +82,7 @@ def state_of(tools: Sequence[Tool], *messages: Message) -> AgentState:
     )
 
 
-Execute = Callable[[str], Awaitable[str]]
+Execute = Callable[[str], Awaitable[str | ToolResult]]
 
 
 @dataclass
@@ -95,6 +95,8 @@ class World:
     saved: list[StepRecord] = field(default_factory=list[StepRecord])
     journal: list[Journal] = field(default_factory=list[Journal])
     asked: int = 0
+    has_other_writers: bool = False
+    """Somebody else writes to each block before an edit of it can be saved."""
 
     def doors(self) -> LoopDoors:
         return LoopDoors(
@@ -126,12 +128,15 @@ class World:
         yield [Finished(reason="tool_calls", usage=Usage())]
 
     async def _execute(self, tool: Tool, _: JsonObject, __: ToolContext) -> ToolResult:
-        return ToolResult(await self.execute(tool.name), succeeded=True)
+        result = await self.execute(tool.name)
+        return result if isinstance(result, ToolResult) else ToolResult(result, succeeded=True)
 
     async def _journal(self, _: RunPlan, journal: Journal) -> None:
         self.journal.append(read_journal(write_journal(journal)))
 
     async def _checkpoint(self, _: RunPlan, state: AgentState, record: StepRecord) -> Saved:
+        if record.edits and self.has_other_writers:
+            raise StaleMemory
         self.saved.append(record)
         return Saved(state.with_messages(*record.inputs, *record.messages))
 

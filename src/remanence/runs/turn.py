@@ -17,7 +17,7 @@ from remanence.core.approval import (
     is_given_already,
     match_answer,
 )
-from remanence.core.block import block_edits
+from remanence.core.block import Block, block_edits
 from remanence.core.budget import context_tokens, corrected_ratio, is_counted, request_tokens
 from remanence.core.context import compile_request
 from remanence.core.event import RunFinished, StepSaved, TurnTokens
@@ -40,6 +40,7 @@ from remanence.runs.acting import (
     Acted,
     ReadCall,
     act,
+    note_outcome,
     note_rest,
     read_calls,
     records_of,
@@ -188,7 +189,12 @@ class Turn:
             step.reply, step.calls = reply, ()
         acted = step.acted or Acted(self.state.blocks)
         note_rest(acted, step.calls, ToolResult(CANCELLED, succeeded=False))
-        return await self._save(step, acted, Stop("cancelled"))
+        try:
+            return await self._save(step, acted, Stop("cancelled"))
+        except StaleMemory as stale:  # a cancelled call is not made again: its edit is given up
+            self.state = await self._doors.reload(self._run, self.state)
+            acted = _without_edits(acted, step.calls, stale.refused, self.state.blocks)
+            return await self._save(step, acted, Stop("cancelled"))
 
     async def fail(self, step: Step, error: ProviderError) -> RunFinished:
         reason = reason_of(error)
@@ -219,11 +225,13 @@ class Turn:
         runnable = tuple(call.name for call in request.tool_calls if call.name in tools or call.id in settled)
         plan = StepPlan(allowed=runnable, must_call=False)
         seen = self.state.blocks
+        verdict: Continue | Stop = Continue()
+        acted = Acted(self.state.blocks, seen)
         while True:
-            acted = Acted(self.state.blocks, seen)
             try:
-                await act(self._run, self.state, plan, calls, self._doors, acted, settled, diary)
-                verdict = self._decide(acted, finish="tool_calls")
+                if verdict != Stop("cancelled"):
+                    await act(self._run, self.state, plan, calls, self._doors, acted, settled, diary)
+                    verdict = self._decide(acted, finish="tool_calls")
             except asyncio.CancelledError:
                 swallow_cancel()
                 note_rest(acted, calls, ToolResult(CANCELLED, succeeded=False))
@@ -236,8 +244,12 @@ class Turn:
             try:
                 await self._commit(None, (), messages, acted, verdict, strikes_journal=diary.is_written)
             except StaleMemory as stale:
-                settled |= {**acted.settled, **stale.refused}
                 self.state = await self._doors.reload(self._run, self.state)
+                if verdict == Stop("cancelled"):
+                    acted = _without_edits(acted, calls, stale.refused, self.state.blocks)
+                else:
+                    settled |= {**acted.settled, **stale.refused}
+                    acted = Acted(self.state.blocks, seen)
                 continue
             assert request.step_id is not None
             return StepSaved(request.step_id, messages)
@@ -430,6 +442,18 @@ class Turn:
     @property
     def _is_native(self) -> bool:
         return self._profile.reply == "native"
+
+
+def _without_edits(
+    acted: Acted, calls: Sequence[ReadCall], refused: Mapping[str, ToolResult], blocks: tuple[Block, ...]
+) -> Acted:
+    """The same outcomes, but that calls which would have edited memory count as cancelled."""
+    kept = {**acted.settled, **refused}
+    rest = Acted(blocks, ran_ns=acted.ran_ns)
+    for each in calls:
+        result = kept.get(each.call.id) or ToolResult(CANCELLED, succeeded=False)
+        note_outcome(rest, each, result, was_allowed=True)
+    return rest
 
 
 def _wants_tokens(config: LLMConfig) -> bool:

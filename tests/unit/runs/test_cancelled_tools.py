@@ -7,12 +7,14 @@ from tests.support.loop_world import World, message, plan_of, returns_of, state_
 
 from remanence.core.agent import AgentState
 from remanence.core.approval import CANCELLED, Answer
+from remanence.core.block import ValueSet
 from remanence.core.event import Event, RunFinished
 from remanence.core.history import is_well_formed
 from remanence.core.message import Approval, Message, ToolCall
-from remanence.kit.ids import new_step_id
+from remanence.kit.ids import BlockId, new_step_id
 from remanence.runs.loop import run_agent
 from remanence.runs.plan import RunPlan
+from remanence.tools.executor import ToolResult
 
 BOTH = (tool("quick"), tool("slow"))
 
@@ -20,19 +22,25 @@ BOTH = (tool("quick"), tool("slow"))
 class Slow:
     """One tool is done at once, the other never."""
 
-    def __init__(self) -> None:
+    def __init__(self, quick: ToolResult) -> None:
         self.is_slow = asyncio.Event()
+        self.quick = quick
 
-    async def __call__(self, name: str) -> str:
+    async def __call__(self, name: str) -> ToolResult:
         if name == "slow":
             self.is_slow.set()
             await asyncio.Event().wait()
-        return "Done."
+        return self.quick
 
 
-async def run_and_cancel(state: AgentState, plan: RunPlan) -> tuple[World, list[Event]]:
-    slow = Slow()
-    world = World(state, slow)
+DONE = ToolResult("Done.", succeeded=True)
+
+
+async def run_and_cancel(
+    state: AgentState, plan: RunPlan, quick: ToolResult = DONE
+) -> tuple[World, list[Event]]:
+    slow = Slow(quick)
+    world = World(state, slow, has_other_writers=True)
     events: list[Event] = []
 
     async def listen() -> None:
@@ -76,6 +84,28 @@ async def test_cancelled_in_an_approved_tool_the_request_is_answered() -> None:
     assert is_well_formed((request, *record.messages))
     assert [each.text for each in record.postponed] == ["And then?"]
     assert isinstance(events[-1], RunFinished)
+
+
+REMEMBERED = replace(DONE, edits=(ValueSet(block_id=BlockId("block-1"), value="Likes tea."),))
+WHAT_IS_GIVEN_UP = [("call-0", "error", CANCELLED), ("call-1", "error", CANCELLED)]
+
+
+async def test_cancelled_after_an_edit_that_somebody_else_overtook_the_edit_is_given_up() -> None:
+    plan = plan_of(message("user", "Do both."))
+    world, events = await run_and_cancel(state_of(BOTH), plan, quick=REMEMBERED)
+    (record,) = world.saved
+    assert (record.stop_reason, record.edits) == ("cancelled", ())
+    assert returns_of(record) == WHAT_IS_GIVEN_UP
+    assert isinstance(events[-1], RunFinished)
+
+
+async def test_cancelled_after_an_approved_edit_that_was_overtaken_no_call_is_made_again() -> None:
+    request, further = an_approved_call()
+    state = state_of(BOTH, message("user", "Do both."), request)
+    world, _ = await run_and_cancel(state, further, quick=REMEMBERED)
+    (record,) = world.saved
+    assert (record.stop_reason, record.edits) == ("cancelled", ())
+    assert returns_of(record) == WHAT_IS_GIVEN_UP
 
 
 def an_approved_call() -> tuple[Message, RunPlan]:
