@@ -187,8 +187,11 @@ class Supervisor:
                 is_finished = isinstance(event, RunFinished)
                 channel.put(event)
         except LeaseLost as error:
-            log.warning("run %s lost its lease", plan.run.id)
-            channel.put(RunFinished("error", RunUsage(), error))
+            if await self._db.read(repository.list_cancelled, [plan.run.id]):  # and was not waited for
+                channel.put(RunFinished("cancelled", RunUsage()))
+            else:
+                log.warning("run %s lost its lease", plan.run.id)
+                channel.put(RunFinished("error", RunUsage(), error))
         except AppError as error:
             await self._close(plan, channel, began_ns, error)
         except asyncio.CancelledError:
