@@ -7,11 +7,11 @@ LIVING = {
     "runs.attempt._record_waiting": 3,
     "runs.checkpoint.Checkpoint._write": 16,
     "runs.checkpoint.Checkpoint._close": 2,
-    "runs.repository.append_events": 16,
-    "runs.repository.cancel_run": 2,
+    "runs.repository.events.append_events": 16,
+    "runs.repository.runs.cancel_run": 2,
     "runs.withdrawing.withdraw_request": 2,
     "runs.callback._note": 2,
-    "runs.repository.renew": 1,
+    "runs.repository.leases.renew": 1,
     "runs.conversations.router.fork.write": 2,
     "runs.conversations.router.rewind.write": 2,
     "agents.conversations.service.create_conversation": 2,
@@ -21,11 +21,11 @@ LIVING = {
 """Passed while clients are served; the number is the most often that a life waits for."""
 STARTING = {
     "app._furnish_everyone": 1,
-    "runs.repository.claim_run": 2,
-    "runs.repository.end_dead_run": 3,
+    "runs.repository.taking_over.claim_run": 2,
+    "runs.repository.leases.end_dead_run": 3,
     "runs.attempt._start": 2,
     "runs.checkpoint.Checkpoint._write": 3,
-    "runs.repository.append_events": 4,
+    "runs.repository.events.append_events": 4,
 }
 """Passed while a new server takes over what the last one left."""
 
