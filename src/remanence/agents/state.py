@@ -6,7 +6,8 @@ versions is the truth, and nothing is read or encoded again.
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection
 
@@ -22,6 +23,7 @@ from remanence.core.memory_notes import find_untold
 from remanence.core.message import Message, TextPart
 from remanence.core.profile import profile_of
 from remanence.core.prompt import looks_alike, shows_block
+from remanence.core.tool import Tool
 from remanence.db.database import Database
 from remanence.errors import Gone, NotFound
 from remanence.kit.ids import AgentId, ConversationId
@@ -32,8 +34,10 @@ from remanence.tools import repository as tools
 _MAX_BYTES = 64 * 1024 * 1024
 _LOOKS_BACK = 20
 """Revisions of a block, to find the one that the model was shown."""
-_OVERHEAD_BYTES = 700
-"""Of a message object beside its texts."""
+_STATE_BYTES = 24_000
+"""Of an agent, its settings and its blocks; tools are shared by those who hold the same."""
+_MESSAGE_BYTES = 2_500
+"""Of a message beside its texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,7 @@ class StateStore:
         self._max_bytes = max_bytes
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
         self._bytes = 0
+        self._tools: WeakValueDictionary[str, Tool] = WeakValueDictionary()
 
     async def load(
         self, actor: Actor, agent_id: AgentId, conversation_id: ConversationId | None, versions: Versions
@@ -65,8 +70,16 @@ class StateStore:
             if state.agent_version == versions.agent and state.window_version == versions.window:
                 return state
         state = await self._db.read(load_state, actor, agent_id, conversation_id, versions.window)
+        state = replace(state, tools=tuple(map(self._shared, state.tools)))
         self.keep(state)
         return state
+
+    def _shared(self, tool: Tool) -> Tool:
+        known = self._tools.get(tool.id)
+        if known is not None and known == tool:
+            return known
+        self._tools[tool.id] = tool
+        return tool
 
     def find_agent(self, actor: Actor, agent_id: str) -> Agent | None:
         """The agent as last seen here. Good for what never changes, such as its kind."""
@@ -80,7 +93,7 @@ class StateStore:
         if old is not None:
             self._bytes -= old.size
         known = len(old.state.window) if old is not None and _continues(old.state, state) else 0
-        size = (old.size if known and old else 0) + sum(_size(each.message) for each in state.window[known:])
+        size = (old.size if known and old else _STATE_BYTES) + sum(_size(each.message) for each in state.window[known:])
         self._kept[state.lane] = _Kept(state, size)
         self._bytes += size
         while self._bytes > self._max_bytes and len(self._kept) > 1:
@@ -157,4 +170,4 @@ def _size(message: Message) -> int:
     text = sum(len(part.text) for part in message.content if isinstance(part, TextPart))
     text += sum(len(call.arguments) for call in message.tool_calls)
     text += sum(len(each.content) for each in message.tool_returns)
-    return _OVERHEAD_BYTES + 2 * text
+    return _MESSAGE_BYTES + 2 * text

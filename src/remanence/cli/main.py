@@ -32,6 +32,9 @@ def server(
     reload: Annotated[bool, typer.Option("--reload", help="Restart when the source changes.")] = False,
 ) -> None:
     """Serve the API until told to stop."""
+    import gc
+
+    gc.disable()  # nothing made while starting is garbage; the server switches it on again
     settings = _settings(host=host, port=port, database_url=database)
 
     from remanence.cli.server import serve, serve_reloading

@@ -1,6 +1,7 @@
 """Running the app under uvicorn: one calm block when it is up, a drained exit when it is told to stop."""
 
 import asyncio
+import gc
 import signal
 import socket
 from collections.abc import Generator
@@ -25,6 +26,8 @@ from remanence.settings import Settings
 _GRACE_S = 5
 # Longer than clients keep idle connections, so that it is they who close first and no request is lost.
 KEEP_ALIVE_S = 75
+# A message makes some thousands of objects and hardly a cycle among them.
+_GARBAGE_OBJECTS = 20_000
 
 
 def serve(settings: Settings, sockets: list[socket.socket] | None = None) -> int:
@@ -83,12 +86,20 @@ class AnnouncingServer(uvicorn.Server):
         if self._settings.password is not None and self._settings.password_was_made:
             rows.append(("Password", self._settings.password.get_secret_value()))
         _print_banner(rows)
+        _watch_garbage()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # Streams are waited for, and a run may go on for longer than that: it must end before they are cut.
         draining = asyncio.create_task(self._app.state.drain())
         await super().shutdown(sockets)
         await draining
+
+
+def _watch_garbage() -> None:
+    """From now on. What the start has made stays for good, and need not be looked through again and again."""
+    gc.freeze()
+    gc.set_threshold(_GARBAGE_OBJECTS, 20, 20)
+    gc.enable()
 
 
 def _url(host: str, port: int) -> str:

@@ -1,8 +1,10 @@
 """Identifiers: a prefix and a lowercase uuid4, made here and nowhere else."""
 
+import os
 import re
+from collections import deque
 from typing import NewType
-from uuid import UUID, uuid4
+from uuid import UUID
 
 AgentId = NewType("AgentId", str)
 ArchiveId = NewType("ArchiveId", str)
@@ -23,8 +25,22 @@ DEFAULT_USER_ID = UserId("user-00000000-0000-4000-8000-000000000000")
 _UUID4 = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 
 
+_drawn: deque[UUID] = deque()
+os.register_at_fork(after_in_child=_drawn.clear)
+
+
+def _uuid4() -> UUID:
+    """Drawn many at a time: to ask the kernel for each lets other threads in, for up to milliseconds."""
+    while True:
+        try:
+            return _drawn.popleft()
+        except IndexError:
+            noise = os.urandom(16 * 64)
+            _drawn.extend(UUID(bytes=noise[n : n + 16], version=4) for n in range(0, len(noise), 16))
+
+
 def new_id(prefix: str) -> str:
-    return f"{prefix}-{uuid4()}"
+    return f"{prefix}-{_uuid4()}"
 
 
 def new_agent_id() -> AgentId:
@@ -49,7 +65,7 @@ def new_mcp_server_id() -> McpServerId:
 
 def new_message_id() -> MessageId:
     """Always odd: the id before it then has the same otids, which leave the lowest bits out."""
-    return MessageId(f"message-{UUID(int=uuid4().int | 1)}")
+    return MessageId(f"message-{UUID(int=_uuid4().int | 1)}")
 
 
 def new_run_id() -> RunId:
@@ -66,11 +82,11 @@ def new_tool_id() -> ToolId:
 
 def new_call_id() -> str:
     """The id of a tool call whose provider gave none; OpenAI takes at most 40 letters."""
-    return f"call_{uuid4().hex[:24]}"
+    return f"call_{_uuid4().hex[:24]}"
 
 
 def new_otid() -> str:
-    return str(uuid4())
+    return str(_uuid4())
 
 
 def id_pattern(prefix: str) -> str:

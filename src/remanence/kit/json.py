@@ -21,6 +21,11 @@ def encode_indented(value: object) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS | orjson.OPT_INDENT_2)
 
 
+def fitted(text: bytes) -> bytes:
+    """An encoded text to be kept, without the kilobytes that the encoder leaves reserved behind it."""
+    return bytes(memoryview(text))
+
+
 def encode_part(value: object) -> object:
     """Encoded now, to stand in several values that are encoded later."""
     return orjson.Fragment(encode(value))

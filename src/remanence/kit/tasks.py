@@ -18,9 +18,9 @@ async def unbroken(work: Coroutine[Any, Any, T]) -> tuple[T, bool]:
         try:
             return await asyncio.shield(task), was_cancelled
         except asyncio.CancelledError:
-            if task.done():
+            if task.cancelled():
                 raise
-            was_cancelled = True
+            was_cancelled = True  # perhaps after it was done, and before the result was taken
             swallow_cancel()
 
 

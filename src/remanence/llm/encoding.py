@@ -41,7 +41,7 @@ def encode_each(messages: Sequence[InContext], key: str, encode: Encode) -> list
     pieces: list[bytes] = []
     for each in messages:
         if each.encoded_as != key:
-            each.encoded = encode(each.message)
+            each.encoded = tuple(map(json.fitted, encode(each.message)))
             each.encoded_as = key
         pieces += each.encoded
     return pieces
