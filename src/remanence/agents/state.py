@@ -93,7 +93,9 @@ class StateStore:
         if old is not None:
             self._bytes -= old.size
         known = len(old.state.window) if old is not None and _continues(old.state, state) else 0
-        size = (old.size if known and old else _STATE_BYTES) + sum(_size(each.message) for each in state.window[known:])
+        size = (old.size if known and old else _STATE_BYTES) + sum(
+            _size(each.message) for each in state.window[known:]
+        )
         self._kept[state.lane] = _Kept(state, size)
         self._bytes += size
         while self._bytes > self._max_bytes and len(self._kept) > 1:
