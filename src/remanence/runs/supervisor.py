@@ -113,7 +113,8 @@ class Supervisor:
         channel = Channel()
         recorded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         # A run taken over has its turn already, so it stands in a line of its own.
-        ticket = self._lanes.take(plan.run.id if plan.is_resumed else plan.run.lane)
+        lane = plan.run.id if plan.is_resumed else plan.run.lane
+        ticket = self._lanes.take(lane, (plan.run.created_at, plan.run.id))
         task = asyncio.create_task(self._supervise(plan, ticket, attempt, loop, channel, recorded))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -158,6 +159,7 @@ class Supervisor:
             _settle(recorded)
             while not is_ours:
                 await asyncio.sleep(_POLL_S)
+                await ticket.step_back()
                 is_ours = await attempt.start()
         except asyncio.CancelledError:
             recorded.cancel()

@@ -49,6 +49,7 @@ def list_held(connection: Connection) -> list[HeldRun]:
         )
         .outerjoin(ToolJournalRow, ToolJournalRow.run_id == RunRow.id)
         .where(RunRow.worker.is_not(None))
+        .order_by(RunRow.created_at, RunRow.id)
     )
     return [
         HeldRun(
