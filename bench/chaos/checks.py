@@ -15,6 +15,7 @@ from bench.chaos.line import Line, Refused
 from bench.chaos.people import look_at_window, open_request
 from bench.chaos.records import Body, Broken, House, Lane, Said
 from bench.chaos.script import body_of, is_insertion, marker, steps_of, words_for
+from remanence.core.packing import is_notice
 from remanence.kit import json
 
 WITHIN_S = 30
@@ -47,6 +48,8 @@ def read_turns(history: list[Body], *, was_rewound: bool, may_repeat: bool) -> l
     asked = False
     for message in history:
         kind = message["message_type"]
+        if kind == "user_message" and is_notice(message["content"]):
+            continue
         if was_rewound and kind == "user_message":
             awaited, asked = [], False
         if kind not in ("tool_call_message", "approval_request_message", "approval_response_message"):
@@ -306,6 +309,7 @@ class Checks:
         prompt = next(seen for seen in reversed(self._model.journal) if seen.last_user == said.text)
         assert_takes_turns(prompt.messages)
         shown = [message["content"] for message in prompt.messages if message["role"] == "user"]
+        shown = [text for text in shown if not is_notice(text)]
         _expect(len(shown) == len(set(shown)), f"{lane.id} shows the model something twice: {shown}")
         if not lane.was_rewound and not lane.inherited:
             kept = [

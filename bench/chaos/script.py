@@ -12,6 +12,7 @@ from uuid import UUID
 from tests.support.script import Call, Line, Speech
 from tests.support.scripted_model import SeenRequest, text_of
 
+from remanence.core.packing import is_notice
 from remanence.kit import json
 
 SENSOR = {
@@ -61,8 +62,11 @@ def is_insertion(call_id: str) -> bool:
 
 def answer(request: SeenRequest) -> Line:
     """The next line of the turn that the last user message began."""
-    last = max(place for place, role in enumerate(request.roles) if role == "user")
-    text = text_of(request.messages[last])
+    said = {
+        place: text_of(message) for place, message in enumerate(request.messages) if message["role"] == "user"
+    }
+    last = max(place for place, text in said.items() if not is_notice(text))
+    text = said[last]
     done = sum(1 for message in request.messages[last:] if message.get("tool_calls"))
     chance = Random(f"{text} {done}")
     steps = steps_of(text)
