@@ -104,7 +104,7 @@ def is_whole(turn: Turn | None) -> bool:
 def summary(history: list[Body]) -> str:
     """The end of a history, a line for each message."""
     lines: list[str] = []
-    for message in history[-12:]:
+    for message in history[-40:]:
         said = (
             message.get("content")
             or message.get("approvals")

@@ -64,7 +64,7 @@ class Person:
         code = detail.get("code") if isinstance(detail, dict) else None
         if code == "PENDING_APPROVAL":
             await self.settle()
-        elif refusal.status != 409 and "is not in the context" not in str(detail):  # it was rewound before
+        elif refusal.status != 409 and "is not in the history" not in str(detail):  # nobody has heard it yet
             raise Broken(f"refused: {refusal}") from refusal
 
     # -- speaking -------------------------------------------------------------------------------

@@ -218,6 +218,26 @@ def test_rewinding_is_refused_while_a_run_is_at_work(talk: Talk) -> None:
     assert chat.try_to("rewind", message_id=id_of(chat, "Ask 0")).status_code == 200
 
 
+def test_what_still_waits_for_its_turn_cannot_be_forked_at(talk: Talk) -> None:
+    """The agent has not heard it yet, and may never do so."""
+    agent = talk.agent()
+    own = Chat.own(talk, agent)
+    gate = Gate()
+    talk.model.script(says("one two").paused(gate), says("three"))
+    with talk.open_stream(agent, "Count") as response:
+        gate.reached.wait_sync()
+        body = {"messages": [{"role": "user", "content": "Go on"}]}
+        waiting = talk.ask("POST", f"/v1/agents/{agent['id']}/messages/async", json=body)
+        refused = talk.http.post(
+            own.path("/fork"), params={"agent_id": agent["id"], "message_id": id_of(own, "Go on")}
+        )
+        gate.open()
+        response.read()
+    assert refused.status_code == 404
+    talk.http.post(f"/v1/runs/{waiting['id']}/stream", json={"starting_after": 0})  # to its end
+    assert own.fork(message_id=id_of(own, "Go on")).texts() == ["Count", "one two", "Go on"]
+
+
 @pytest.mark.parametrize(
     ("body", "status"),
     [({"message_id": UNKNOWN}, 404), ({"message_id": "x"}, 422), ({}, 422)],

@@ -24,7 +24,15 @@ from remanence.core.history import whole_until
 from remanence.core.message import Message
 from remanence.core.page import Page
 from remanence.db.paging import fetch_page
-from remanence.db.tables import AgentRow, BlockRow, ContextMessageRow, MessageRow, SharedMessageRow, StepRow
+from remanence.db.tables import (
+    AgentRow,
+    BlockRow,
+    ContextMessageRow,
+    MessageRow,
+    RunRow,
+    SharedMessageRow,
+    StepRow,
+)
 from remanence.errors import NotFound
 from remanence.kit.ids import AgentId, MessageId, OrgId, RunId, StepId
 
@@ -269,9 +277,11 @@ def window_until(
         MessageRow.id == message_id,
         MessageRow.agent_id == agent_id,
         MessageRow.organization_id == actor.organization_id,
+        MessageRow.is_err.is_not(True),
         _of_conversation(conversation_id),
     )
-    if connection.scalar(is_here) is None:
+    unheard = _unheard(connection, agent_id)
+    if connection.scalar(is_here) is None or message_id in unheard:
         return None
     before = list_messages(
         connection,
@@ -282,9 +292,22 @@ def window_until(
     )
     last = connection.execute(select(*_COLUMNS).where(MessageRow.id == message_id)).one()
     said = [message_from(row) for row in (*reversed(before), last)]
-    said = [each for each in said if each.role not in ("system", "summary")]
+    said = [each for each in said if each.role not in ("system", "summary") and each.id not in unheard]
     head = [message for message in window[:1] if message.role == "system"]
     return whole_until([*head, *said], message_id)
+
+
+def _unheard(connection: Connection, agent_id: str) -> set[str]:
+    """What was said to the agent by runs that still wait for their turn, or for their first answer."""
+    saved = select(StepRow.id).where(StepRow.run_id == RunRow.id, StepRow.status != "failed")
+    return set(
+        connection.scalars(
+            select(MessageRow.id)
+            .join(RunRow, RunRow.id == MessageRow.run_id)
+            .where(RunRow.agent_id == agent_id, RunRow.status.in_(("created", "running")))
+            .where(MessageRow.role.in_(("user", "system")), ~saved.exists())
+        )
+    )
 
 
 def _of_conversation(conversation_id: str | None) -> ColumnElement[bool]:
