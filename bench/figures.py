@@ -64,6 +64,7 @@ ROWS: tuple[Row, ...] = (
     Row("history_cold_2000", "right after a start: 2,000", "ms"),
     Row("tool_call", "custom tool call", "ms", 10),
     Row("tool_rate", "custom tool calls, 50 at once", "calls/s", None, "more", 0),
+    Row("mcp_call", "call of an MCP tool over stdio", "ms"),
     Row("tool_cold", "first call with one requirement to install", "s", places=2),
     Row("search_1k", "conversation search in 1,000", "ms", 4),
     Row("search_10k", "conversation search in 10,000", "ms", 6),

@@ -24,7 +24,8 @@ SETTINGS = SandboxSettings(
 IS_ROOT = os.geteuid() == 0
 KERNEL = {"namespaces", "landlock"}
 """Levels at which the kernel keeps the fence."""
-EVERY = {*KERNEL, "limits"} if IS_ROOT else KERNEL
+ALWAYS = {*KERNEL, "limits"}
+EVERY = ALWAYS if IS_ROOT else KERNEL
 """Where a server that runs as root also runs tools as somebody else."""
 
 PRELUDE = """
@@ -73,7 +74,7 @@ ATTACKS: dict[str, tuple[set[str], str]] = {
         "attempt(lambda: libc.syscall(304, -100, 0, 0) >= 0 or None)",
     ),
     "finds the server's variables in its own environment": (
-        EVERY,
+        ALWAYS,
         "attempt(lambda: os.environ.get('SERVER_SECRET'), lambda: b'SERVER_SECRET' in seen('/proc/self/environ') or None)",
     ),
     "reads the environment of the server": (
@@ -96,7 +97,7 @@ ATTACKS: dict[str, tuple[set[str], str]] = {
         "attempt(*(lambda f=f: b'left by another' in seen(f) or None for f in [OTHER, '/tmp/note.txt', '/scratch/note.txt', *(os.path.join(d, 'note.txt') for d, _, _ in os.walk('/tmp'))]))",
     ),
     "writes into the system": (
-        EVERY,
+        ALWAYS,
         "attempt(*(lambda p=p: open(p, 'a') and p for p in ('/etc/passwd', '/usr/bin/env', '/usr/x', '/bin/x', '/etc/x')))",
     ),
     "writes into installed packages": (
@@ -104,27 +105,27 @@ ATTACKS: dict[str, tuple[set[str], str]] = {
         "attempt(*(lambda p=p: open(os.path.join(p, 'evil.pth'), 'w') and p for p in (*sys.path[1:], ENVIRONMENTS) if os.path.isdir(p) and not p.startswith(os.getcwd())))",
     ),
     "reads raw devices": (
-        EVERY,
+        ALWAYS,
         "attempt(*(lambda p=p: open(p, 'rb').read(1) and p for p in ('/dev/mem', '/dev/kmsg', '/dev/vda', '/dev/sda', '/dev/nvme0n1')))",
     ),
     "changes the kernel's settings": (
-        EVERY,
+        ALWAYS,
         "attempt(lambda: open('/proc/sys/kernel/hostname', 'w').write('mine'))",
     ),
-    "becomes root": (EVERY, "attempt(lambda: os.setuid(0) is None, lambda: os.setresuid(0, 0, 0) is None)"),
+    "becomes root": (ALWAYS, "attempt(lambda: os.setuid(0) is None, lambda: os.setresuid(0, 0, 0) is None)"),
     "mounts something": (
-        EVERY,
+        ALWAYS,
         "attempt(lambda: libc.mount(b'none', b'/tmp', b'tmpfs', 0, None) == 0 or None)",
     ),
     "uncovers what is mounted over": (
-        EVERY,
+        ALWAYS,
         "attempt(lambda: libc.umount2(b'/proc', 2) == 0 or None, lambda: libc.umount2(b'/tmp', 2) == 0 or None)",
     ),
     "makes namespaces of its own": (
         KERNEL,
         "attempt(lambda: libc.unshare(0x10000000) == 0 or None, lambda: libc.unshare(0x20000) == 0 or None)",
     ),
-    "changes its root": (EVERY, "attempt(lambda: os.chroot('/tmp') is None)"),
+    "changes its root": (ALWAYS, "attempt(lambda: os.chroot('/tmp') is None)"),
     "uses parts of the kernel that tools do not need": (
         KERNEL,
         "attempt(*(lambda n=n: libc.syscall(n, 0, 0, 0, 0, 0) >= 0 or None for n in (321, 298, 323, 425, 250)))",
@@ -158,11 +159,11 @@ ATTACKS: dict[str, tuple[set[str], str]] = {
         "attempt(lambda: socket.socket(socket.AF_UNIX).connect('\\0' + ABSTRACT) is None)",
     ),
     "raises its limits": (
-        EVERY,
+        ALWAYS,
         "attempt(lambda: __import__('resource').setrlimit(__import__('resource').RLIMIT_NPROC, (9999, 9999)) is None)",
     ),
     "fills the disk": (
-        EVERY,
+        ALWAYS,
         "attempt(lambda: open('big', 'wb').write(b'x' * (8 << 20)) == 8 << 20 or None)",
     ),
 }

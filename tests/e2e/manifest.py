@@ -105,6 +105,8 @@ TOOLS = {
     "tools.run.killed": "A server killed in the middle of a tool's call tells the model that nobody knows what came of it.",
     "tools.run.packages": "Packages are installed once per set; what cannot be installed is an error return.",
     "tools.run.scripts": "TypeScript and JavaScript tools are run by node.",
+    "tools.run.secrets": "What tools are trusted with is in no log, and in no list that did not ask.",
+    "tools.run.together": "Tools of one's own that may are run at once, and return in the order of their calls.",
     "tools.run.variables": "Secrets of the agent and variables of the sandbox reach the tool, and nothing else does.",
     "tools.search": "Tools are found by the words of their names, descriptions and parameters.",
     "tools.update": "A change is partial; a new source alone keeps the schema.",

@@ -143,6 +143,9 @@ def test_a_server_that_dies_floods_or_is_not_there_costs_an_error_and_no_more(ta
         talk, {"mcp_server_type": "stdio", "command": "no-such-program", "args": []}, "missing"
     )
     assert tools_of(talk, missing) == {}
+    grumpy = TINY | {"args": ["-S", "-c", "raise SystemExit('not today')"]}
+    refused = talk.http.patch(f"/v1/mcp-servers/{add_server(talk, grumpy, 'grumpy')['id']}/refresh")
+    assert "not today" in refused.json()["detail"]["message"]
 
 
 @pytest.mark.promise("mcp.environment")

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _CONNECT_S = 15
+_START_S = 60
+"""For programs: `uvx` and `npx` fetch what they start when they start it for the first time."""
 _LIST_S = 20
 _IDLE_S = 120
 """A link that nobody used for so long is closed; a process behind it ends with it."""
@@ -37,7 +39,7 @@ class McpResult:
 
 
 class McpLinks:
-    def __init__(self, open_client: "OpenClient", *, connect_s: float = _CONNECT_S) -> None:
+    def __init__(self, open_client: "OpenClient", *, connect_s: float | None = None) -> None:
         self._open_client = open_client
         self._connect_s = connect_s
         self._links: dict[str, _Link] = {}
@@ -92,8 +94,9 @@ class McpLinks:
             self._make_room()
             link = self._links[key] = _Link(self._open_client(server))
         name = server.server_name
+        connect_s = self._connect_s or (_START_S if server.mcp_server_type == "stdio" else _CONNECT_S)
         try:
-            async with asyncio.timeout(self._connect_s):
+            async with asyncio.timeout(connect_s):
                 client = await link.client()
             async with asyncio.timeout(timeout_s), link.used():
                 yield client

@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from typing import TYPE_CHECKING
 
 from remanence.core.mcp import McpServer
+from remanence.errors import McpUnavailable
 from remanence.kit.outside import Judge
 
 if TYPE_CHECKING:
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
 
 _MAX_LINE_BYTES = 16 * 2**20
+_MAX_COMPLAINT_BYTES = 400
 _GRACE_S = 2
+_LAST_WORDS_S = 0.2
 _INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "USER", "SHELL", "TERM")
 """All that a server's process sees of our environment: no keys are among it."""
 
@@ -75,13 +78,15 @@ async def _stdio(server: McpServer) -> "AsyncGenerator[TransportStreams]":
         env=environment | (server.env or {}),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
         limit=_MAX_LINE_BYTES,
         start_new_session=True,
     )
     assert process.stdin is not None
     assert process.stdout is not None
-    stdin, stdout = process.stdin, process.stdout
+    assert process.stderr is not None
+    stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
+    complaint = bytearray()
     told, heard = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     said, saying = anyio.create_memory_object_stream[SessionMessage](0)
     message_type: TypeAdapter[JSONRPCMessage] = TypeAdapter(JSONRPCMessage)
@@ -101,9 +106,20 @@ async def _stdio(server: McpServer) -> "AsyncGenerator[TransportStreams]":
                     stdin.write(body.encode() + b"\n")
                     await stdin.drain()
 
-    tasks = [asyncio.create_task(read()), asyncio.create_task(write())]
+    async def listen() -> None:
+        while part := await stderr.read(4096):
+            complaint.extend(part)
+            del complaint[:-_MAX_COMPLAINT_BYTES]
+
+    tasks = [asyncio.create_task(work()) for work in (read, write, listen)]
     try:
         yield heard, said
+    except Exception as error:
+        with suppress(TimeoutError):  # what it has to say about it may still be on its way
+            await asyncio.wait_for(asyncio.shield(tasks[2]), _LAST_WORDS_S)
+        if complaint:
+            raise McpUnavailable(f"it ended, and printed: {complaint.decode('utf-8', 'replace')}") from error
+        raise
     finally:
         for task in tasks:
             task.cancel()

@@ -45,7 +45,8 @@ class SandboxSettings:
     timeout_s: float = 180
     memory_bytes: int = 1 << 30
     processes: int = 64
-    open_files: int = 256
+    open_files: int = 1024
+    """Node opens all modules of a package at once."""
     file_bytes: int = 256 << 20
 
 
