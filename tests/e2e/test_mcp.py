@@ -130,12 +130,18 @@ def test_a_refresh_brings_what_is_new_and_a_changed_tool_asks_again(talk: Talk) 
 
 
 @pytest.mark.promise("mcp.broken")
-def test_a_server_that_dies_floods_or_is_not_there_costs_an_error_and_no_more(talk: Talk) -> None:
+def test_a_server_that_dies_floods_or_is_not_there_costs_an_error_and_no_more(
+    talk: Talk, streamable: str
+) -> None:
     server = add_server(talk, TINY)
     assert run(talk, server, "die")["status"] == "error"
     assert run(talk, server, "add", a=1, b=1)["func_return"] == "2", "it is started again"
     assert run(talk, server, "flood", megabytes=20)["status"] == "error"
     assert run(talk, server, "add", a=1, b=1)["func_return"] == "2"
+    remote = add_server(talk, {"mcp_server_type": "streamable_http", "server_url": streamable}, "remote")
+    flooded = tools_of(talk, remote)["remote_flood"]["name"]
+    assert run(talk, remote, flooded, megabytes=20)["status"] == "error"
+    assert run(talk, remote, "remote_add", a=1, b=1)["func_return"] == "2"
     nowhere = {"mcp_server_type": "streamable_http", "server_url": "http://127.0.0.1:9/mcp"}
     far = add_server(talk, nowhere, "far")
     assert tools_of(talk, far) == {}

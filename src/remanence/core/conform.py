@@ -5,12 +5,17 @@ Faults are told to a model, so each says where the value stands and what would b
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, cast
 
 from remanence.kit.json import JsonObject, readable
 
 _MAX_DEPTH = 32
 """A schema may refer to itself; a value nested deeper than this is not looked into."""
+_MAX_STEPS = 20_000
+"""Of alternatives that refer to themselves there can be any number: what is beyond passes unchecked."""
+_MAX_CHOICES, _MAX_MATCHING = 24, 10**7
+_REPEATED_GROUP = re.compile(r"\)[*+{?]")
 
 
 def as_object(value: object) -> JsonObject:
@@ -81,10 +86,24 @@ def describe(schema: JsonObject) -> str:
     return " or ".join(names) or "any value"
 
 
-def find_faults(value: object, schema: object, *, at: str, root: JsonObject, depth: int = 0) -> Iterator[str]:
-    """Everything that is wrong with `value`, each as one sentence without a full stop."""
-    rule = resolve(schema, root)
-    if depth > _MAX_DEPTH or not rule:
+@dataclass(slots=True)
+class _Walk:
+    root: JsonObject
+    steps_left: int = _MAX_STEPS
+
+
+def find_faults(value: object, schema: object, *, at: str, root: JsonObject) -> Iterator[str]:
+    """Everything that is wrong with `value`, each as one sentence without a full stop.
+
+    Whoever wrote the schema may wish us ill, so that the work it makes is bounded.
+    """
+    return _find_faults(value, schema, at, _Walk(root), 0)
+
+
+def _find_faults(value: object, schema: object, at: str, walk: _Walk, depth: int) -> Iterator[str]:
+    rule = resolve(schema, walk.root)
+    walk.steps_left -= 1
+    if depth > _MAX_DEPTH or walk.steps_left < 0 or not rule:
         return
     names = types_of(rule)
     if names and not any(has_type(value, name) for name in names):
@@ -96,12 +115,12 @@ def find_faults(value: object, schema: object, *, at: str, root: JsonObject, dep
         yield f"{at} must be {describe(rule)}, not {_short(value)}"
         return
     yield from _find_bounds_faults(value, rule, at)
-    yield from _find_branch_faults(value, rule, at, root, depth)
+    yield from _find_branch_faults(value, rule, at, walk, depth)
     if isinstance(value, dict):
-        yield from _find_object_faults(as_object(cast(object, value)), rule, at, root, depth)
+        yield from _find_object_faults(as_object(cast(object, value)), rule, at, walk, depth)
     elif isinstance(value, list) and "items" in rule:
         for index, item in enumerate(as_list(cast(object, value))):
-            yield from find_faults(item, rule["items"], at=f"{at}[{index}]", root=root, depth=depth + 1)
+            yield from _find_faults(item, rule["items"], f"{at}[{index}]", walk, depth + 1)
 
 
 def fits(value: object, schema: object, root: JsonObject) -> bool:
@@ -109,7 +128,7 @@ def fits(value: object, schema: object, root: JsonObject) -> bool:
 
 
 def _find_object_faults(
-    value: JsonObject, rule: JsonObject, at: str, root: JsonObject, depth: int
+    value: JsonObject, rule: JsonObject, at: str, walk: _Walk, depth: int
 ) -> Iterator[str]:
     properties = as_object(rule.get("properties"))
     for name in as_list(rule.get("required")):
@@ -118,27 +137,25 @@ def _find_object_faults(
     extra = rule.get("additionalProperties", True)
     for name, item in value.items():
         if name in properties:
-            yield from find_faults(item, properties[name], at=f"{at}.{name}", root=root, depth=depth + 1)
+            yield from _find_faults(item, properties[name], f"{at}.{name}", walk, depth + 1)
         elif extra is False:
             yield f"{at}.{name} is not known"
         elif isinstance(extra, dict):
-            yield from find_faults(item, cast(object, extra), at=f"{at}.{name}", root=root, depth=depth + 1)
+            yield from _find_faults(item, cast(object, extra), f"{at}.{name}", walk, depth + 1)
 
 
-def _find_branch_faults(
-    value: object, rule: JsonObject, at: str, root: JsonObject, depth: int
-) -> Iterator[str]:
+def _find_branch_faults(value: object, rule: JsonObject, at: str, walk: _Walk, depth: int) -> Iterator[str]:
     for part in as_list(rule.get("allOf")):
-        yield from find_faults(value, part, at=at, root=root, depth=depth + 1)
+        yield from _find_faults(value, part, at, walk, depth + 1)
     for key in ("anyOf", "oneOf"):
         options = as_list(rule.get(key))
-        found = [list(find_faults(value, each, at=at, root=root, depth=depth + 1)) for each in options]
+        found = [list(_find_faults(value, each, at, walk, depth + 1)) for each in options]
         if found and all(found):
             # One real alternative (the other being null) is worth the details of its faults.
             real = [
                 faults
                 for option, faults in zip(options, found, strict=True)
-                if types_of(resolve(option, root)) != ("null",)
+                if types_of(resolve(option, walk.root)) != ("null",)
             ]
             yield from real[0] if len(real) == 1 else [f"{at} must be {describe(rule)}, not {_short(value)}"]
 
@@ -164,10 +181,20 @@ def _outside(size: float, low: object, high: object, what: str) -> Iterator[str]
 
 
 def _matches(pattern: str, value: str) -> bool:
+    if not _is_quick(pattern, value):
+        return True
     try:
         return re.search(pattern, value) is not None
-    except re.error:
+    except (re.error, RecursionError, OverflowError):
         return True  # another dialect's pattern; the tool itself will say
+
+
+def _is_quick(pattern: str, value: str) -> bool:
+    """Whether matching must end soon: repetition inside repetition takes forever where it is meant to."""
+    choices = sum(map(pattern.count, "*+{?|"))
+    if choices > _MAX_CHOICES or _REPEATED_GROUP.search(pattern):
+        return False
+    return len(value) ** (choices + 1) <= _MAX_MATCHING
 
 
 def _short(value: object) -> str:

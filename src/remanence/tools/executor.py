@@ -8,7 +8,7 @@ from typing import Protocol
 from remanence.core.arguments import check_arguments, coerce_arguments
 from remanence.core.context import parameters_of
 from remanence.core.tool import Tool, ToolType
-from remanence.errors import BadArgument, McpUnavailable, NotFound
+from remanence.errors import Invalid, McpUnavailable, NotFound
 from remanence.kit.clock import utc_now
 from remanence.kit.json import JsonObject
 from remanence.sandbox.call import Outcome
@@ -129,7 +129,7 @@ class ToolExecutor:
     async def _call_mcp(self, tool: Tool, args: JsonObject, context: ToolContext) -> ToolResult:
         try:
             result = await self._mcp.call(context.actor, tool, args, context.agent.id)
-        except (McpUnavailable, BadArgument, NotFound) as error:
+        except (McpUnavailable, Invalid, NotFound) as error:
             raise ToolFailure(error.message) from None
         return ToolResult(result.text, succeeded=not result.is_error, parts=result.parts)
 

@@ -210,3 +210,39 @@ def test_many_faults_are_counted_not_recited():
     wrong = check_arguments({f"x{number}": 1 for number in range(9)}, parameters)
     assert wrong is not None
     assert "; and 4 more." in wrong
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "^(a+)+$",
+        "^(a|a)*$",
+        "a*" * 20 + "b",
+        "a?" * 40 + "b",
+        "(a|aa)" * 40 + "b",
+        "(" * 30_000,
+        "^(a{1,9}){1,9}$",
+    ],
+    ids=range(7),
+)
+def test_a_pattern_that_would_take_forever_is_left_to_the_tool(pattern: str):
+    parameters: JsonObject = {"properties": {"x": {"type": "string", "pattern": pattern}}}
+    assert check_arguments({"x": "a" * 40 + "!"}, parameters) is None
+
+
+def test_an_ordinary_pattern_is_checked():
+    parameters: JsonObject = {"properties": {"day": {"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}$"}}}
+    assert check_arguments({"day": "2026-03-15"}, parameters) is None
+    assert "must match" in (check_arguments({"day": "tomorrow"}, parameters) or "")
+
+
+@pytest.mark.timeout(10)
+def test_alternatives_that_lead_back_to_themselves_come_to_an_end():
+    loop = {"$ref": "#/$defs/Loop"}
+    parameters: JsonObject = {
+        "properties": {"x": loop},
+        "$defs": {"Loop": {"anyOf": [loop, loop, {"allOf": [loop, loop]}]}},
+    }
+    assert check_arguments({"x": 1}, parameters) is None
+    assert coerce_arguments({"x": "1"}, parameters) == {"x": "1"}

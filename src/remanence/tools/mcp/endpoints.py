@@ -13,7 +13,7 @@ from remanence.edge.parameters import ToolIdPath, id_path
 from remanence.edge.responses import JsonBytes
 from remanence.edge.routes import make_routes
 from remanence.edge.sse import DONE, frame
-from remanence.errors import BadArgument, McpUnavailable, NotFound
+from remanence.errors import Invalid, McpUnavailable, NotFound
 from remanence.kit.vault import Vault
 from remanence.tools.mcp import repository
 from remanence.tools.mcp.schemas import (
@@ -107,7 +107,7 @@ def router(db: Database, service: McpService, vault: Vault) -> APIRouter:
         tool = await tool_of_server(actor, mcp_server_id, tool_id)
         try:
             result = await service.call(actor, tool, body.args if body else {}, None)
-        except (McpUnavailable, BadArgument) as error:
+        except (McpUnavailable, Invalid) as error:
             return JsonBytes(result_body(error.message, succeeded=False))
         return JsonBytes(result_body(result.text, succeeded=not result.is_error))
 

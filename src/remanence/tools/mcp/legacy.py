@@ -13,7 +13,7 @@ from remanence.core.tool import Tool
 from remanence.db.database import Database
 from remanence.edge.responses import JsonBytes
 from remanence.edge.routes import make_routes
-from remanence.errors import BadArgument, McpUnavailable, NotFound
+from remanence.errors import Invalid, McpUnavailable, NotFound
 from remanence.kit.json import JsonObject
 from remanence.kit.vault import Vault
 from remanence.tools.mcp import repository
@@ -167,7 +167,7 @@ def _add_tool_routes(routes: APIRouter, find: _Finder, service: McpService) -> N
         tool = await find.tool(actor, await find.server(actor, mcp_server_name), tool_name)
         try:
             result = await service.call(actor, tool, body.args, None)
-        except (McpUnavailable, BadArgument) as error:
+        except (McpUnavailable, Invalid) as error:
             return JsonBytes(result_body(error.message, succeeded=False))
         return JsonBytes(result_body(result.text, succeeded=not result.is_error))
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from sqlalchemy import Connection
 
 from remanence.core.actor import Actor
-from remanence.core.mcp import McpServer, McpTool, fault_of
+from remanence.core.mcp import McpServer, McpServerType, McpTool, fault_of
 from remanence.core.tool import IDEMPOTENT_TAG, Tool
 from remanence.db.database import Database
 from remanence.errors import BadArgument, Invalid, McpUnavailable, NotFound
@@ -172,33 +172,32 @@ class McpService:
             raise BadArgument(
                 f"The MCP server {server.server_name} needs the secret {error.args[0]} of the agent; set it first."
             ) from None
-        await self._check_address(filled.server_url)
+        await self._check_place(filled.mcp_server_type, filled.server_url)
         return filled
 
     async def _sync(self, actor: Actor, server: McpServer, values: Mapping[str, str]) -> Changes:
         try:
             ready = await self._ready(server, values)
-        except BadArgument as error:  # its list cannot be had without an agent
+        except Invalid as error:  # its list cannot be had without an agent
             raise McpUnavailable(error.message) from None
         offered = await self._links.list_tools(ready)
         return await self._db.write(sync_tools, actor, server, offered)
 
     async def check_place(self, config: Config) -> None:
         """Raises BadArgument and Invalid for a place that this server does not go to for others."""
-        if isinstance(config, StdioConfig):
-            if not self._allows_local:
-                raise BadArgument(
-                    "This server starts no MCP servers as processes, because others than its own machine can "
-                    "reach it. Set REMANENCE_MCP_LOCAL=on to allow that."
-                )
-        else:
-            await self._check_address(config.server_url)
+        url = None if isinstance(config, StdioConfig) else config.server_url
+        await self._check_place(config.mcp_server_type, url)
 
-    async def _check_address(self, url: str | None) -> None:
-        """So that a mistake is told at once; what is connected to is judged again, by `open_client`."""
-        if url is None:
+    async def _check_place(self, kind: McpServerType, url: str | None) -> None:
+        """So that a mistake is told at once; an address is judged again when it is connected to."""
+        if self._allows_local:
             return
-        host = urlsplit(url).hostname or ""
+        if kind == "stdio":
+            raise BadArgument(
+                "This server starts no MCP servers as processes, because others than its own machine can "
+                "reach it. Set REMANENCE_MCP_LOCAL=on to allow that."
+            )
+        host = urlsplit(url or "").hostname or ""
         try:
             await look_up(host, 0, allows=self._allows)
         except OSError:
