@@ -445,6 +445,8 @@ MOVING = {
     "moving.backup": "A backup of a server at work fills either database with the same, vectors and all.",
     "moving.backup.broken": "A backup that is cut off, or none, is refused, and nothing of it is kept.",
     "moving.backup.older": "A backup of an older revision is restored and brought up to date.",
+    "moving.letta": "All that a Letta database holds comes in, under its ids, once however often it is read.",
+    "moving.letta.command": "The command rehearses, tells what came and what could not, and knows a wrong database.",
     "moving.verify": "verify finds what breaks a promise, and nothing where all is well.",
 }
 

@@ -111,6 +111,27 @@ def verify(
     raise SystemExit(verify_all(settings, file))
 
 
+moving_in = typer.Typer(help="Bring what another server has.", no_args_is_help=True)
+main.add_typer(moving_in, name="import")
+
+
+@moving_in.command()
+def letta(
+    source: Annotated[str, typer.Option("--from", help="The former server's database, postgresql://…")],
+    database: Database = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read everything, write nothing.")] = False,
+    with_keys: Annotated[
+        bool, typer.Option("--with-keys", help="Also keys of providers and tokens of MCP servers.")
+    ] = False,
+) -> None:
+    """Bring everything from a database of a Letta server (0.11 to 0.16), under the ids that it has there."""
+    settings = _settings(database_url=database)
+
+    from remanence.cli.moving import import_letta
+
+    raise SystemExit(import_letta(settings, source, is_rehearsal=dry_run, takes_keys=with_keys))
+
+
 @main.command()
 def probe(
     handle: Annotated[str, typer.Argument(help="The model to examine, like ollama/qwen3:8b.")],

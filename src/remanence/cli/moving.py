@@ -8,14 +8,17 @@ from pathlib import Path
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from sqlalchemy.exc import DBAPIError
 
 from remanence.db.database import open_database
 from remanence.db.migrate import migrate
 from remanence.errors import AppError
 from remanence.kit.vault import KEY_FILE, Vault
-from remanence.settings import Settings
+from remanence.search.ports import open_index
+from remanence.settings import Settings, normalise_database_url
 from remanence.transfer.backing_up import VECTORS, describe, dump_database, restore
 from remanence.transfer.backup_file import BackupReader
+from remanence.transfer.letta.service import LettaImport, Report
 from remanence.transfer.verifying import Verdict, verify
 
 _ADVANCE = 200
@@ -107,6 +110,42 @@ def _verify_file(file: Path) -> int:
     if wrong:
         return _refuse(f"The backup lacks rows of {', '.join(wrong)}.")
     typer.echo("The backup is whole.")
+    return 0
+
+
+def import_letta(settings: Settings, source: str, *, is_rehearsal: bool, takes_keys: bool) -> int:
+    async def run() -> Report:
+        if not is_rehearsal:
+            await migrate(settings.database_url)
+        there, here = open_database(normalise_database_url(source)), open_database(settings.database_url)
+        try:
+            index = open_index(here)
+            if not is_rehearsal:
+                await here.write(index.open)
+            with _progress() as advance:
+                vault = Vault.open(settings.dir)
+                work = LettaImport(there, here, index, vault, advance, is_rehearsal, takes_keys)
+                return await work.run()
+        finally:
+            await there.close()
+            await here.close()
+
+    if not source.startswith("postgres"):
+        return _refuse("Give the former server's database as postgresql://…")
+    try:
+        report = asyncio.run(run())
+    except AppError as error:
+        return _refuse(error.message)
+    except (DBAPIError, OSError) as error:
+        return _refuse(f"The database there cannot be read: {error}")
+    for kind in dict.fromkeys([*report.came, *report.there]):
+        told = "would come" if is_rehearsal else "came"
+        here = f", {report.there[kind]} were here" if report.there[kind] else ""
+        typer.echo(f"{kind.replace('_', ' ')}: {report.came[kind]} {told}{here}")
+    for note in report.notes:
+        typer.echo(f"note: {note}")
+    for kind, id, why in report.lost:
+        typer.secho(f"could not come: {kind} {id}: {why}", fg="red")
     return 0
 
 

@@ -55,13 +55,15 @@ def read_messages(
     ids: Mapping[str, str],
     now: datetime,
     conversation_id: ConversationId | None = None,
+    *,
+    keeps_ids: bool = False,
 ) -> dict[str, Message]:
     """Messages by their ids in the file, in order of time; `ids` has the new ids of what they refer to.
 
     No two are of one moment, and none of a later one than now, so that what is said next comes after them.
     """
     found = sorted(enumerate(given), key=lambda each: (each[1].created_at or now, each[0]))
-    fresh = {each.id: new_message_id() for _, each in found}
+    fresh = {each.id: MessageId(each.id) if keeps_ids else new_message_id() for _, each in found}
     calls = {call.id: call for _, each in found for call in _calls_of(each)}
     requests = {each.id: _calls_of(each) for _, each in found if each.role == "approval"}
     known = {**ids, **fresh}
