@@ -151,6 +151,32 @@ def attack():
     assert folder == "/scratch" or not Path(folder).exists()
 
 
+def test_a_scratch_that_was_swapped_for_a_link_is_not_followed(fenced: SharedSandbox, tmp_path: Path) -> None:
+    inner = tmp_path / "victim" / "inner"
+    inner.mkdir(parents=True)
+    for folder in (tmp_path, inner.parent, inner):
+        folder.chmod(0o755)
+    (inner / "file").touch()
+    source = f"""
+import os
+def attack():
+    own = os.getcwd()
+    try:
+        os.rename(own, own + '-moved')
+        os.symlink({str(inner.parent)!r}, own)
+    except OSError as error:
+        return 'refused'
+    return own
+"""
+    own = fenced.run(source).text
+    fenced.do(fenced.sandbox.settle())
+    assert (inner / "file").is_file()
+    assert inner.stat().st_mode & 0o777 == 0o755, "nor is anything changed where it leads to"
+    if own != "refused":
+        Path(own).unlink()
+        Path(f"{own}-moved").rmdir()
+
+
 def test_calls_that_come_together_are_all_served(fenced: SharedSandbox) -> None:
     async def many() -> list[str]:
         job = [Job("function", source="def f(n):\n    return n", name="f", args={"n": n}) for n in range(50)]

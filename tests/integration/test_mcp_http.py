@@ -9,7 +9,8 @@ from tests.support.receiver import Receiver
 from remanence.core.actor import Actor
 from remanence.db.database import Database
 from remanence.errors import BadArgument, Invalid, McpUnavailable
-from remanence.kit.outside import Address, NotFetched, is_public
+from remanence.kit.addresses import Address, is_public
+from remanence.kit.outside import NotFetched
 from remanence.kit.vault import Vault
 from remanence.mcp.http import http_factory
 from remanence.tools.mcp.schemas import McpServerCreate, SseConfig, StdioConfig, StreamableConfig

@@ -7,20 +7,13 @@ means something else a moment later changes nothing. Each redirect is judged ane
 import asyncio
 import ipaddress
 import socket
-from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urljoin, urlsplit
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-Judge = Callable[[Address], bool]
-"""Whether an address may be reached."""
-
-_METADATA = {ipaddress.ip_address(each) for each in ("fd00:ec2::254", "100.100.100.200", "168.63.129.16")}
-_CARRIERS = [ipaddress.ip_network(each) for each in ("64:ff9b::/96", "2002::/16", "2001::/32")]
-"""IPv6 that stands for an IPv4 address, and so for any."""
+from remanence.kit.addresses import Judge
 
 
 class NotFetched(Exception):
@@ -45,30 +38,6 @@ class Fetched:
     charset: str | None
     data: bytes
     is_cut: bool
-
-
-def is_public(address: Address) -> bool:
-    """Anywhere in the world, but not inside: no private network, nothing of this machine or its neighbours."""
-    plain = _unwrapped(address)
-    return plain.is_global and not plain.is_multicast and not _is_carrier(plain) and plain not in _METADATA
-
-
-def is_anywhere(address: Address) -> bool:
-    return True
-
-
-def is_no_metadata(address: Address) -> bool:
-    """Anywhere but where machines keep what only they may know."""
-    plain = _unwrapped(address)
-    return not plain.is_link_local and not _is_carrier(plain) and plain not in _METADATA
-
-
-def _unwrapped(address: Address) -> Address:
-    return (address.ipv4_mapped or address) if isinstance(address, ipaddress.IPv6Address) else address
-
-
-def _is_carrier(address: Address) -> bool:
-    return any(address in network for network in _CARRIERS)
 
 
 async def look_up(

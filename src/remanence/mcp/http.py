@@ -10,7 +10,8 @@ import httpcore2
 import httpx2
 
 from remanence.errors import McpUnavailable
-from remanence.kit.outside import Judge, look_up
+from remanence.kit.addresses import Judge
+from remanence.kit.outside import look_up
 
 MAX_MESSAGE_BYTES = 16 * 2**20
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from remanence.core.mcp import McpServer
 from remanence.errors import McpUnavailable
-from remanence.kit.outside import Judge
+from remanence.kit.addresses import Judge
 
 if TYPE_CHECKING:
     import httpx2

@@ -4,7 +4,8 @@ import base64
 
 from remanence.core.message import Base64Image, ImagePart, UrlImage
 from remanence.errors import BadArgument
-from remanence.kit.outside import NotFetched, fetch, is_no_metadata
+from remanence.kit.addresses import is_no_metadata
+from remanence.kit.outside import NotFetched, fetch
 from remanence.messages.sending import InputPart, MessageCreate
 
 _MAX_BYTES = 20 * 1024 * 1024

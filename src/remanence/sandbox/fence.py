@@ -14,6 +14,7 @@ import resource
 import shutil
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -32,6 +33,8 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 SCRATCH = "/scratch"
 """Where a call works, as it sees it. Not `/tmp`: somebody's interpreter may be installed there."""
 _HOST_SCRATCH = "remanence-sandbox-"
+_STALE_S = 86_400
+"""A process whose number is not known here may still live, in another container with the same `/tmp`."""
 _INSIDE_UID = 1000
 _FIRST_UID = 1_700_000_000
 _FIRST_UID_IN_CONTAINER = 52_000
@@ -197,7 +200,7 @@ def _has_all_users() -> bool:
 
 
 def make_host_scratch(uid: int | None) -> str:
-    folder = tempfile.mkdtemp(prefix=_HOST_SCRATCH)
+    folder = tempfile.mkdtemp(prefix=f"{_HOST_SCRATCH}{os.getpid()}-")
     if uid is not None:
         os.chown(folder, uid, uid)
     return folder
@@ -205,15 +208,25 @@ def make_host_scratch(uid: int | None) -> str:
 
 def remove_host_scratch(folder: str) -> None:
     """Once nobody is left who could write there. What cannot be removed stays, and is not waited for."""
-    try:
-        shutil.rmtree(folder)
-    except OSError:
-        for parent, names, _ in os.walk(folder):  # what its owner locked can be unlocked
+    shutil.rmtree(folder, ignore_errors=True)
+    left = Path(folder)
+    if os.geteuid() != 0 and left.is_dir() and not left.is_symlink():
+        # What this user locked, this user can unlock. Root needs no such help, and must not be led elsewhere.
+        for parent, names, _ in os.walk(folder):
             for name in names:
                 inner = Path(parent, name)
                 if not inner.is_symlink():
                     inner.chmod(0o700)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_stale_scratch() -> None:
+    """What zygotes that were killed have left."""
+    for each in Path(tempfile.gettempdir()).glob(f"{_HOST_SCRATCH}*"):
+        owner = each.name.removeprefix(_HOST_SCRATCH).partition("-")[0]
+        with contextlib.suppress(OSError):  # it may be gone by now, or somebody else's
+            if not Path(f"/proc/{owner}").exists() and each.stat().st_mtime < time.time() - _STALE_S:
+                shutil.rmtree(each)
 
 
 def set_limits(limits: Limits) -> None:

@@ -20,18 +20,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from remanence.kit.addresses import Address, is_no_metadata, unwrapped
 from remanence.sandbox import filters, kernel
 
 _RECEIVE, _SEND, _IS_VALID = 0xC0502100, 0xC0182101, 0x40082102
 _MAX_ADDRESS = 128
 _MAX_SENT = 1 << 20
 _MAX_PARTS = 1024
-_METADATA = {ipaddress.ip_address(each) for each in ("fd00:ec2::254", "100.100.100.200", "168.63.129.16")}
-"""Where clouds keep what belongs to the machine, besides the link-local addresses."""
-_LENT_PREFIXES = [ipaddress.ip_network(each) for each in ("64:ff9b::/96", "2002::/16", "2001::/32")]
-"""IPv6 that stands for an IPv4 address, and so for any."""
-
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def serve_guard(orders: socket.socket) -> None:
@@ -179,7 +174,7 @@ class Guard:
         if family == socket.AF_INET and len(raw) >= 8:
             address: Address = ipaddress.IPv4Address(raw[4:8])
         elif family == socket.AF_INET6 and len(raw) >= 24:
-            address = _unwrapped(ipaddress.IPv6Address(raw[8:24]))
+            address = unwrapped(ipaddress.IPv6Address(raw[8:24]))
         else:
             return False
         port = struct.unpack_from("!H", raw, 2)[0]
@@ -189,11 +184,9 @@ class Guard:
 
 
 def is_closed(address: Address) -> bool:
-    if address.is_loopback or address.is_link_local or address.is_unspecified or address.is_multicast:
+    if address.is_loopback or address.is_unspecified or address.is_multicast:
         return True
-    if address in _METADATA or any(address in prefix for prefix in _LENT_PREFIXES):
-        return True
-    return _is_own(address)
+    return not is_no_metadata(address) or _is_own(address)
 
 
 def _is_own(address: Address) -> bool:
@@ -205,10 +198,6 @@ def _is_own(address: Address) -> bool:
     except OSError:
         return False
     return True
-
-
-def _unwrapped(address: ipaddress.IPv6Address) -> Address:
-    return address.ipv4_mapped or address
 
 
 def _read_nameservers() -> set[str]:

@@ -296,6 +296,7 @@ def main() -> None:
             fence.build_root(setup)
         elif sys.platform == "linux":
             kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
+            fence.remove_stale_scratch()
             if setup.is_root:
                 open_private_folders()
         if sys.platform == "linux" and setup.is_root:

@@ -8,8 +8,9 @@ import aiohttp
 
 from remanence.core.conform import as_list, as_object
 from remanence.kit import json
+from remanence.kit.addresses import is_no_metadata, is_public
 from remanence.kit.json import JsonObject
-from remanence.kit.outside import NotFetched, fetch, is_no_metadata, is_public
+from remanence.kit.outside import NotFetched, fetch
 from remanence.tools.builtin.outcome import ToolFailure
 from remanence.tools.builtin.readable import readable_text
 

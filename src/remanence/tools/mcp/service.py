@@ -17,9 +17,10 @@ from remanence.core.tool import IDEMPOTENT_TAG, Tool
 from remanence.db.database import Database
 from remanence.errors import BadArgument, Invalid, McpUnavailable, NotFound
 from remanence.kit import json
+from remanence.kit.addresses import is_anywhere, is_public
 from remanence.kit.ids import AgentId, new_mcp_server_id, new_tool_id
 from remanence.kit.json import JsonObject
-from remanence.kit.outside import NotFetched, is_anywhere, is_public, look_up
+from remanence.kit.outside import NotFetched, look_up
 from remanence.kit.vault import Vault
 from remanence.mcp.links import McpLinks, McpResult
 from remanence.mcp.signing_in import SIGN_IN_S, SignIns, make_auth
