@@ -83,6 +83,9 @@ class ProviderAccess(BaseModel):
     api_key: SecretStr | None = None
     base_url: str | None = None
     api_version: str | None = None
+    access_key: SecretStr | None = None
+    region: str | None = None
+    project: str | None = None
 
 
 class _ProviderVariables(PydanticBaseSettingsSource):

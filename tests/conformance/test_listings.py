@@ -213,3 +213,43 @@ async def test_openrouter_lists_to_everybody_so_its_key_is_asked_about(
     assert [model.context for model in await lister.fetch()] == [5]
     with pytest.raises(ProviderError, match="404"):
         await lister.check()
+
+
+async def test_bedrock_tells_models_and_the_profiles_that_stand_for_them(
+    serve: Serve, transport: Transport
+) -> None:
+    haiku, sonnet = "anthropic.claude-3-haiku-20240307-v1:0", "anthropic.claude-sonnet-4-5-20250929-v1:0"
+    address, seen = await serve(
+        {
+            "/foundation-models": {
+                "modelSummaries": [
+                    {
+                        "modelId": haiku,
+                        "modelName": "Claude 3 Haiku",
+                        "inferenceTypesSupported": ["ON_DEMAND"],
+                    },
+                    {"modelId": sonnet, "inferenceTypesSupported": ["INFERENCE_PROFILE"]},
+                    {"modelId": "amazon.nova-pro-v1:0", "inferenceTypesSupported": ["ON_DEMAND"]},
+                ]
+            },
+            "/inference-profiles": {"inferenceProfileSummaries": [{"inferenceProfileId": f"eu.{sonnet}"}]},
+        }
+    )
+    bedrock = source(transport, "bedrock", address, access_key="AKID", region="eu-west-1")
+    await bedrock.sync()
+    listed = {each.name: each for each in bedrock.models()}
+    assert set(listed) == {haiku, f"eu.{sonnet}"}
+    assert listed[f"eu.{sonnet}"].max_context_window == 200_000
+    assert listed[f"eu.{sonnet}"].is_reasoning
+    assert all(request.headers["Authorization"].startswith("AWS4-HMAC-SHA256") for request in seen)
+
+
+async def test_vertex_tells_googles_models(serve: Serve, transport: Transport) -> None:
+    names = ("gemini-2.5-pro", "imagegeneration", "text-embedding-005")
+    listed = [{"name": f"publishers/google/models/{name}"} for name in names]
+    address, _ = await serve({"/v1beta1/publishers/google/models": {"publisherModels": listed}})
+    vertex = source(transport, "google_vertex", f"{address}/v1/publishers")
+    await vertex.sync()
+    assert [(each.name, each.max_context_window) for each in vertex.models()] == [
+        ("gemini-2.5-pro", 1_048_576)
+    ]

@@ -421,7 +421,7 @@ async def test_headers_alone_are_not_a_first_token(model: ScriptedModel, make_ad
     gate = Gate()
     model.script(sends(": still thinking\n\n", "data: [DONE]\n\n").paused(gate, after=1))
     with pytest.raises(ProviderTimeout, match="no word"):
-        await collect(make_adapter(first_token_s=0.1))
+        await collect(make_adapter(first_token_s=0.4))
     await model.journal[0].hung_up.wait()
 
 

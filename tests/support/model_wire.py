@@ -45,7 +45,8 @@ class SeenRequest:
 
     @property
     def is_stream(self) -> bool:
-        return bool(self.body.get("stream")) or self.path.endswith(":streamGenerateContent")
+        endings = (":streamGenerateContent", "-with-response-stream")
+        return bool(self.body.get("stream")) or self.path.endswith(endings)
 
     @property
     def tool_names(self) -> list[str]:

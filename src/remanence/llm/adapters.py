@@ -6,11 +6,12 @@ from yarl import URL
 
 from remanence.llm.anthropic_messages import AnthropicMessages
 from remanence.llm.chat_completions import ChatCompletions
+from remanence.llm.clouds import base_for
 from remanence.llm.gemini import Gemini
 from remanence.llm.openai_models import is_reasoning_model
 from remanence.llm.ports import ModelAdapter
 from remanence.llm.responses import Responses
-from remanence.llm.transport import Transport
+from remanence.llm.transport import Sign, Transport
 from remanence.llm.vendors import Format, Vendor
 
 _MOST_ADAPTERS = 256
@@ -22,6 +23,8 @@ def format_of(vendor: Vendor, base_url: str, model: str, *, typed_url: str | Non
     OpenAI's own reasoning models keep their thoughts from turn to turn only over Responses. Elsewhere
     that format is spoken where the address that was typed ends in it.
     """
+    if vendor.cloud is not None and "claude" in model:
+        return "anthropic"
     if vendor.format != "chat":
         return vendor.format
     if typed_url is not None and typed_url.rstrip("/").endswith("/responses"):
@@ -35,15 +38,23 @@ class Adapters:
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
-        self._made: OrderedDict[tuple[str, str, str, str | None, str], ModelAdapter] = OrderedDict()
+        self._made: OrderedDict[tuple[object, ...], ModelAdapter] = OrderedDict()
 
     def get(
-        self, format: Format, vendor: Vendor, base_url: str, api_key: str | None, provider: str
+        self,
+        format: Format,
+        vendor: Vendor,
+        base_url: str,
+        api_key: str | None,
+        provider: str,
+        sign: Sign | None = None,
     ) -> ModelAdapter:
-        key = (format, vendor.name, base_url, api_key, provider)
+        """`sign` is told apart by its value, so that who asks with other keys gets another adapter."""
+        key = (format, vendor.name, base_url, api_key, provider, sign)
         adapter = self._made.get(key)
         if adapter is None:
-            adapter = self._made[key] = self._make(format, vendor, base_url, api_key, provider)
+            there = base_for(vendor, base_url, format)
+            adapter = self._made[key] = self._make(format, vendor, there, api_key, provider, sign)
             if len(self._made) > _MOST_ADAPTERS:
                 self._made.popitem(last=False)
         else:
@@ -51,19 +62,21 @@ class Adapters:
         return adapter
 
     def _make(
-        self, format: Format, vendor: Vendor, base_url: str, api_key: str | None, provider: str
+        self,
+        format: Format,
+        vendor: Vendor,
+        base_url: str,
+        api_key: str | None,
+        provider: str,
+        sign: Sign | None,
     ) -> ModelAdapter:
-        transport = self._transport
-        match format:
-            case "chat":
-                return ChatCompletions(
-                    transport, vendor, base_url=base_url, api_key=api_key, provider_name=provider
-                )
-            case "responses":
-                return Responses(transport, vendor, base_url=base_url, api_key=api_key, provider=provider)
-            case "anthropic":
-                return AnthropicMessages(
-                    transport, vendor, base_url=base_url, api_key=api_key, provider=provider
-                )
-            case "gemini":
-                return Gemini(transport, vendor, base_url=base_url, api_key=api_key, provider=provider)
+        kind = _KINDS[format]
+        return kind(self._transport, vendor, base_url=base_url, api_key=api_key, provider=provider, sign=sign)
+
+
+_KINDS = {
+    "chat": ChatCompletions,
+    "responses": Responses,
+    "anthropic": AnthropicMessages,
+    "gemini": Gemini,
+}

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import partial
+from urllib.parse import quote
 
 from remanence.core.llm import Delta, ModelRequest
 from remanence.kit import json
@@ -9,34 +10,60 @@ from remanence.kit.json import JsonObject
 from remanence.llm.anthropic_encoding import encode_history
 from remanence.llm.anthropic_options import make_options
 from remanence.llm.anthropic_reply import AnthropicReplyReader
+from remanence.llm.aws_events import FrameSplitter
+from remanence.llm.clouds import hosting_of
 from remanence.llm.keys import key_headers
-from remanence.llm.transport import Transport, make_endpoint
+from remanence.llm.transport import Endpoint, Sign, Transport, make_endpoint
 from remanence.llm.vendors import Vendor
 
 
 class AnthropicMessages:
-    """A `ModelAdapter` for one address."""
+    """A `ModelAdapter` for one address, of Anthropic's own or of a cloud that serves its models."""
 
     def __init__(
-        self, transport: Transport, vendor: Vendor, *, base_url: str, api_key: str | None, provider: str
+        self,
+        transport: Transport,
+        vendor: Vendor,
+        *,
+        base_url: str,
+        api_key: str | None,
+        provider: str,
+        sign: Sign | None = None,
     ) -> None:
         self._transport = transport
-        self._endpoint = make_endpoint(
-            f"{base_url}/messages",
+        self._hosting = hosting_of(vendor)
+        self._base_url = base_url
+        self._make_endpoint = partial(
+            make_endpoint,
             provider=provider,
             api_key=api_key,
             extra=key_headers(vendor, base_url, api_key),
+            sign=sign,
         )
-        self._make_reader = partial(_make_reader, provider)
+        self._endpoints: dict[str, Endpoint] = {}
+        has_frames = self._hosting is not None and self._hosting.has_frames
+        self._make_reader = partial(_make_reader, provider, has_frames)
 
     def payload(self, request: ModelRequest) -> JsonObject:
         return json.decode(self._body(request))
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[Delta]]:
-        return self._transport.stream(self._endpoint, self._body(request), self._make_reader, request.tape)
+        endpoint = self._endpoint(request.config.model)
+        return self._transport.stream(endpoint, self._body(request), self._make_reader, request.tape)
+
+    def _endpoint(self, model: str) -> Endpoint:
+        path = self._hosting.path.format(model=quote(model, safe=":@")) if self._hosting else "/messages"
+        endpoint = self._endpoints.get(path)
+        if endpoint is None:
+            endpoint = self._endpoints[path] = self._make_endpoint(f"{self._base_url}{path}")
+        return endpoint
 
     def _body(self, request: ModelRequest) -> bytes:
-        options = json.encode(make_options(request))
+        made = make_options(request)
+        if self._hosting is not None:
+            made = {name: value for name, value in made.items() if name not in self._hosting.left_out}
+            made["anthropic_version"] = self._hosting.version
+        options = json.encode(made)
         system, messages = encode_history(
             request.messages,
             model=request.config.model,
@@ -46,5 +73,5 @@ class AnthropicMessages:
         return b"".join((options[:-1], *before, b',"messages":', messages, b"}"))
 
 
-def _make_reader(provider: str, headers: Mapping[str, str]) -> AnthropicReplyReader:
-    return AnthropicReplyReader(headers, provider)
+def _make_reader(provider: str, has_frames: bool, headers: Mapping[str, str]) -> AnthropicReplyReader:
+    return AnthropicReplyReader(headers, provider, FrameSplitter() if has_frames else None)

@@ -13,6 +13,7 @@ from remanence.core.llm import (
 )
 from remanence.kit import json
 from remanence.kit.json import JsonObject
+from remanence.llm.aws_events import FrameSplitter
 from remanence.llm.failures import failure_of_chunk
 from remanence.llm.reply_reader import EventReader
 
@@ -26,8 +27,10 @@ _REASONS: dict[str, FinishReason] = {
 class AnthropicReplyReader(EventReader):
     __slots__ = ("_calls", "_empty", "_has_spoken", "_reason", "_refusal", "_usage")
 
-    def __init__(self, headers: Mapping[str, str], provider: str) -> None:
-        super().__init__(provider, headers)
+    def __init__(
+        self, headers: Mapping[str, str], provider: str, events: FrameSplitter | None = None
+    ) -> None:
+        super().__init__(provider, headers, events)
         self._calls: dict[int, int] = {}
         """From the number of a block to that of the call in it."""
         self._empty: set[int] = set()

@@ -18,7 +18,7 @@ from remanence.llm.chat_reply import ChatReplyReader
 from remanence.llm.keys import key_headers
 from remanence.llm.printed_calls import PrintedCallReader
 from remanence.llm.prompted_tools import call_schema, encode_prompted
-from remanence.llm.transport import ReplyReader, Transport, make_endpoint
+from remanence.llm.transport import ReplyReader, Sign, Transport, make_endpoint
 from remanence.llm.vendors import Vendor
 
 log = logging.getLogger(__name__)
@@ -55,18 +55,20 @@ class ChatCompletions:
         vendor: Vendor,
         *,
         base_url: str,
-        api_key: str | None = None,
-        provider_name: str | None = None,
+        api_key: str | None,
+        provider: str,
+        sign: Sign | None = None,
     ) -> None:
         self._transport = transport
         self._quirks = vendor.quirks
-        self._provider = provider_name or vendor.name
+        self._provider = provider
         self._endpoint = make_endpoint(
             f"{base_url}/chat/completions",
             provider=self._provider,
             api_key=api_key,
             extra=key_headers(vendor, base_url, api_key),
             pulse=f"{base_url}/models" if vendor.is_local else None,
+            sign=sign,
         )
         # An extension that servers which merely speak the format may refuse.
         self._takes_cache_key = self._endpoint.url.host == "api.openai.com"

@@ -11,7 +11,7 @@ from remanence.llm.gemini_encoding import encode_history
 from remanence.llm.gemini_options import make_options
 from remanence.llm.gemini_reply import GeminiReplyReader
 from remanence.llm.keys import key_headers
-from remanence.llm.transport import Endpoint, Transport, make_endpoint
+from remanence.llm.transport import Endpoint, Sign, Transport, make_endpoint
 from remanence.llm.vendors import Vendor
 
 
@@ -19,13 +19,21 @@ class Gemini:
     """A `ModelAdapter` for one address. The model stands in the path there."""
 
     def __init__(
-        self, transport: Transport, vendor: Vendor, *, base_url: str, api_key: str | None, provider: str
+        self,
+        transport: Transport,
+        vendor: Vendor,
+        *,
+        base_url: str,
+        api_key: str | None,
+        provider: str,
+        sign: Sign | None = None,
     ) -> None:
         self._transport = transport
         self._base_url = base_url
         self._api_key = api_key
         self._headers = key_headers(vendor, base_url, api_key)
         self._provider = provider
+        self._sign = sign
         self._endpoints: dict[str, Endpoint] = {}
         self._make_reader = partial(_make_reader, provider)
 
@@ -45,6 +53,7 @@ class Gemini:
                 provider=self._provider,
                 api_key=self._api_key,
                 extra=self._headers,
+                sign=self._sign,
             )
         return endpoint
 

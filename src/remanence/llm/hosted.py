@@ -10,6 +10,7 @@ from remanence.errors import BadArgument, ProviderError
 from remanence.llm import claude_models, gemini_options
 from remanence.llm.adapters import Adapters, format_of
 from remanence.llm.addresses import is_same_origin, normalise_base_url
+from remanence.llm.clouds import Access, home_of, signer_of
 from remanence.llm.embedding import HostedEmbedder
 from remanence.llm.keys import key_headers
 from remanence.llm.known_models import known_models
@@ -20,7 +21,7 @@ from remanence.llm.ports import Embedder, ModelAdapter
 from remanence.llm.prices import load_windows
 from remanence.llm.sources import DEFAULT_CONTEXT_WINDOW, EmbeddingInfo, ModelInfo
 from remanence.llm.transport import Transport
-from remanence.llm.vendors import Vendor, find_vendor, get_vendor
+from remanence.llm.vendors import Format, Vendor, find_vendor, get_vendor
 
 _REASONING_BUDGET = 1_024
 
@@ -39,6 +40,14 @@ class Provider:
     category: Literal["base", "byok"] = "base"
     is_found: bool = False
     """Nobody set it: it may be there or not."""
+    access_key: str | None = field(default=None, repr=False)
+    region: str | None = None
+    project: str | None = None
+
+    def access(self) -> Access:
+        return Access(
+            self.api_key, self.access_key, self.region, self.project, may_use_ours=self.category == "base"
+        )
 
 
 class HostedSource:
@@ -49,12 +58,17 @@ class HostedSource:
         self._transport = transport
         self._adapters = adapters
         self._vendor = get_vendor(provider.vendor)
-        typed = provider.base_url or self._vendor.base_url
+        access = provider.access()
+        self._home = "" if provider.base_url and self._vendor.cloud else home_of(self._vendor, access)
+        typed = provider.base_url or self._home
         if not typed:
             raise BadArgument(f"{self._vendor.name} has no address of its own: give a base URL.")
         self._base_url = self._normalise(typed)
-        self._is_own_host = self._base_url == self._vendor.base_url
-        self._known = known_models(self._vendor.name)
+        self._is_own_host = self._base_url == self._home or self._vendor.cloud is not None
+        self._sign = signer_of(self._vendor, access, self._base_url)
+        self._key = provider.api_key if self._sign is None else None
+        """What goes over the wire as it is."""
+        self._known = known_models(self._vendor.known_as or self._vendor.name)
         self._windows: dict[str, int] = {}
         """Of models whose list does not tell them."""
         self._listed: dict[str, ListedModel] | None = {} if provider.is_found else None
@@ -117,9 +131,7 @@ class HostedSource:
 
     async def sync(self) -> None:
         """As `refresh`, but raises `ProviderError`."""
-        fetched = await Lister(
-            self._transport, self._vendor, self._base_url, self._provider.api_key, self.name
-        ).fetch()
+        fetched = await self.lister(self.name).fetch()
         if not fetched:
             return
         untold = [
@@ -127,6 +139,10 @@ class HostedSource:
         ]
         self._windows |= await load_windows(self._vendor.prices if self._is_own_host else None, untold)
         self._listed = {model.name: model for model in fetched}
+
+    def lister(self, provider: str) -> Lister:
+        """`provider` is what it is called in errors."""
+        return Lister(self._transport, self._vendor, self._base_url, self._key, provider, self._sign)
 
     def serves(self, config: LLMConfig) -> bool:
         if find_vendor(config.model_endpoint_type) is not self._vendor and (
@@ -147,7 +163,8 @@ class HostedSource:
         given = None if is_ours else config.model_endpoint
         base_url, api_key = self._way_to(given)
         format = format_of(self._vendor, base_url, config.model, typed_url=given or self._provider.base_url)
-        return self._adapters.get(format, self._vendor, base_url, api_key, self.name)
+        sign = self._sign if base_url == self._base_url else None
+        return self._adapters.get(format, self._vendor, base_url, api_key, self.name, sign)
 
     def embeds(self, config: EmbeddingConfig) -> bool:
         if config.handle is not None:
@@ -168,22 +185,22 @@ class HostedSource:
     def _way_to(self, given: str | None) -> tuple[str, str | None]:
         """The address to use, and the key, which goes nowhere except to the servers it was issued for."""
         if not given:
-            return self._base_url, self._provider.api_key
+            return self._base_url, self._key
         asked = self._normalise(given)
-        if asked == self._vendor.base_url:
+        if asked == self._home:
             asked = self._base_url
-        is_known = any(is_same_origin(asked, own) for own in (self._base_url, self._vendor.base_url))
-        return asked, self._provider.api_key if is_known else None
+        is_known = any(is_same_origin(asked, own) for own in (self._base_url, self._home) if own)
+        return asked, self._key if is_known else None
 
     def _normalise(self, typed: str) -> str:
         vendor = self._vendor
-        return normalise_base_url(typed, default=vendor.base_url, version=vendor.version)
+        return normalise_base_url(typed, default=self._home, version=vendor.version)
 
     def _info(self, listed: ListedModel) -> ModelInfo:
         known = self._known.find(listed.name)
         thinks = known.reasoning if known else self._seems_to_think(listed)
         table = known.context if known else self._windows.get(listed.name)
-        has_budget = thinks and self._vendor.format in ("anthropic", "gemini")
+        has_budget = thinks and self._format(listed.name) in ("anthropic", "gemini")
         return ModelInfo(
             handle=f"{self.name}/{listed.name}",
             name=listed.name,
@@ -203,7 +220,7 @@ class HostedSource:
         if listed.thinks is not None:
             return listed.thinks
         quirks = self._vendor.quirks
-        match self._vendor.format:
+        match self._format(listed.name):
             case "anthropic":
                 return claude_models.thinks(listed.name)
             case "gemini":
@@ -211,6 +228,9 @@ class HostedSource:
             case _:
                 is_openai = quirks.has_openai_models and is_reasoning_model(listed.name)
                 return quirks.has_thinking_switch or is_openai
+
+    def _format(self, model: str) -> Format:
+        return format_of(self._vendor, self._base_url, model)
 
     def _embedding(self, name: str, dimensions: int) -> EmbeddingInfo:
         return EmbeddingInfo(

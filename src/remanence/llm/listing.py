@@ -11,13 +11,15 @@ from remanence.kit.json import JsonObject
 from remanence.llm.keys import key_headers
 from remanence.llm.model_lists import (
     ListedModel,
+    read_bedrock_lists,
     read_gemini_list,
     read_lmstudio_list,
     read_model_list,
     read_ollama_model,
+    read_vertex_list,
     with_served_context,
 )
-from remanence.llm.transport import Endpoint, Transport, make_endpoint
+from remanence.llm.transport import Endpoint, Sign, Transport, make_endpoint
 from remanence.llm.vendors import Vendor
 
 _TIMEOUT_S = 10
@@ -28,8 +30,15 @@ class Lister:
     """The lists of one provider. Raises `ProviderError`."""
 
     def __init__(
-        self, transport: Transport, vendor: Vendor, base_url: str, api_key: str | None, provider: str
+        self,
+        transport: Transport,
+        vendor: Vendor,
+        base_url: str,
+        api_key: str | None,
+        provider: str,
+        sign: Sign | None = None,
     ) -> None:
+        self._sign = sign
         self._transport = transport
         self._vendor = vendor
         self._base_url = base_url
@@ -48,6 +57,14 @@ class Lister:
                 return await self._fetch_lmstudio()
             case "llamacpp":
                 return await self._fetch_llamacpp()
+            case "bedrock":
+                root = self._root().replace("//bedrock-runtime.", "//bedrock.")
+                profiles = await self._try(f"{root}/inference-profiles?maxResults=1000")
+                offered = await self._get(f"{root}/foundation-models?byOutputModality=TEXT")
+                return read_bedrock_lists(offered, profiles)
+            case "vertex":
+                url = URL(self._base_url).origin() / "v1beta1/publishers/google/models"
+                return read_vertex_list(await self._get(str(url.with_query(pageSize=200))))
             case "none":
                 return []
 
@@ -89,7 +106,9 @@ class Lister:
 
     def _root(self) -> str:
         url = URL(self._base_url)
-        return str(url.with_path(url.raw_path.removesuffix("/v1"), encoded=True)).rstrip("/")
+        return str(
+            url.with_path(url.raw_path.removesuffix("/v1").removesuffix("/model"), encoded=True)
+        ).rstrip("/")
 
     async def _get(self, url: str) -> Any:
         return await self._transport.fetch_json(self._endpoint(url), timeout_s=_TIMEOUT_S)
@@ -105,7 +124,9 @@ class Lister:
 
     def _endpoint(self, url: str) -> Endpoint:
         headers = key_headers(self._vendor, self._base_url, self._api_key)
-        return make_endpoint(url, provider=self._provider, api_key=self._api_key, extra=headers)
+        return make_endpoint(
+            url, provider=self._provider, api_key=self._api_key, extra=headers, sign=self._sign
+        )
 
 
 def _entries(body: Any, key: str) -> list[JsonObject]:

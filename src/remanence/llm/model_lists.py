@@ -104,6 +104,41 @@ def read_gemini_list(body: Any) -> list[ListedModel]:
     return listed
 
 
+def read_bedrock_lists(offered: Any, profiles: JsonObject) -> list[ListedModel]:
+    """Models that can be asked by their own name, and profiles that stand for others. Raises `BadReply`.
+
+    Only those are of use whose format is spoken here: Claude, and OpenAI's.
+    """
+    if not isinstance(offered, dict):
+        raise BadReply("The provider's list of models is not understood")
+    models: list[JsonObject] = cast("JsonObject", offered).get("modelSummaries") or []
+    stand_ins: list[JsonObject] = profiles.get("inferenceProfileSummaries") or []
+    names = [
+        (each["modelId"], each.get("modelName"))
+        for each in models
+        if "ON_DEMAND" in (each.get("inferenceTypesSupported") or ())
+    ]
+    names += [(each["inferenceProfileId"], each.get("inferenceProfileName")) for each in stand_ins]
+    return [
+        ListedModel(name=name, display_name=_text(shown))
+        for name, shown in names
+        if "anthropic.claude" in name or name.startswith("openai.")
+    ]
+
+
+def read_vertex_list(body: Any) -> list[ListedModel]:
+    """Google's own models; it tells of others' only one by one. Raises `BadReply`."""
+    entries: Any = cast("JsonObject", body).get("publisherModels") if isinstance(body, dict) else None
+    if not isinstance(entries, list):
+        raise BadReply("The provider's list of models is not understood")
+    names = [str(entry["name"]).rpartition("/")[2] for entry in cast("list[JsonObject]", entries)]
+    return [
+        ListedModel(name=name, is_embedding="embedding" in name)
+        for name in names
+        if name.startswith(("gemini-", "text-embedding"))
+    ]
+
+
 def read_lmstudio_list(body: JsonObject) -> list[ListedModel]:
     entries: list[JsonObject] = body.get("data") or []
     return [

@@ -117,6 +117,8 @@ class AdapterRegistry:
             if source.serves(config):
                 return source.adapter(config)
         vendor = get_vendor(config.model_endpoint_type)
+        if vendor.cloud is not None:
+            raise BadArgument(f"{vendor.name} is not configured here, and cannot be asked without keys.")
         typed = config.model_endpoint or vendor.base_url
         base_url = normalise_base_url(typed, default=vendor.base_url, version=vendor.version)
         format = format_of(vendor, base_url, config.model, typed_url=typed)

@@ -11,6 +11,7 @@ import orjson
 from remanence.core.llm import Delta
 from remanence.errors import BadReply, ProviderRefused
 from remanence.kit.json import JsonObject
+from remanence.llm.aws_events import FrameSplitter
 from remanence.llm.failures import CutConnection, read_error_body
 from remanence.llm.sse import EventSplitter
 
@@ -26,11 +27,13 @@ class EventReader:
 
     __slots__ = ("_events", "_is_whole", "_seen", "is_done", "provider", "request_id")
 
-    def __init__(self, provider: str, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self, provider: str, headers: Mapping[str, str], events: EventSplitter | FrameSplitter | None = None
+    ) -> None:
         self.is_done = False
         self.provider = provider
         self.request_id = headers.get("x-request-id") or headers.get("request-id")
-        self._events = EventSplitter()
+        self._events = events or EventSplitter()
         self._seen = b""
         """The beginning of the body, until its kind is known; all of it if it is whole."""
         self._is_whole: bool | None = None

@@ -13,7 +13,7 @@ from remanence.llm.keys import key_headers
 from remanence.llm.responses_encoding import encode_items
 from remanence.llm.responses_options import make_options
 from remanence.llm.responses_reply import ResponsesReplyReader
-from remanence.llm.transport import Transport, make_endpoint
+from remanence.llm.transport import Sign, Transport, make_endpoint
 from remanence.llm.vendors import Vendor
 
 log = logging.getLogger(__name__)
@@ -23,7 +23,14 @@ class Responses:
     """A `ModelAdapter` for one address. `base_url` is a normalised one (`addresses.py`)."""
 
     def __init__(
-        self, transport: Transport, vendor: Vendor, *, base_url: str, api_key: str | None, provider: str
+        self,
+        transport: Transport,
+        vendor: Vendor,
+        *,
+        base_url: str,
+        api_key: str | None,
+        provider: str,
+        sign: Sign | None = None,
     ) -> None:
         self._transport = transport
         self._provider = provider
@@ -32,6 +39,7 @@ class Responses:
             provider=provider,
             api_key=api_key,
             extra=key_headers(vendor, base_url, api_key),
+            sign=sign,
         )
         # An extension that servers which merely speak the format may refuse.
         self._takes_cache_key = self._endpoint.url.host == "api.openai.com"

@@ -33,6 +33,9 @@ _ONE_WRITE_BYTES = 2**19
 _PULSE_S = 5
 _LONGEST_ERROR_BYTES = 2**20
 
+Sign = Callable[[str, URL, bytes | None], Awaitable[Mapping[str, str]]]
+"""From method, address and body of a request to the headers that say who asks."""
+
 
 @dataclass(frozen=True, slots=True)
 class CallPolicy:
@@ -60,6 +63,7 @@ class Endpoint:
     pulse: URL | None = None
     """Where to ask whether the server lives, while it takes its time over a prompt."""
     proxy: str | None = field(default=None, repr=False)
+    sign: Sign | None = field(default=None, repr=False)
 
     @property
     def place(self) -> str:
@@ -73,6 +77,7 @@ def make_endpoint(
     api_key: str | None,
     extra: Mapping[str, str] | None = None,
     pulse: str | None = None,
+    sign: Sign | None = None,
 ) -> Endpoint:
     """The key goes as a bearer token, unless `extra` headers say how it goes instead."""
     headers = {
@@ -86,7 +91,15 @@ def make_endpoint(
     elif api_key:
         headers["Authorization"] = f"Bearer {api_key}"
     address = URL(url)
-    return Endpoint(address, provider, headers, api_key, URL(pulse) if pulse else None, find_proxy(address))
+    beat = URL(pulse) if pulse else None
+    return Endpoint(address, provider, headers, api_key, beat, find_proxy(address), sign)
+
+
+async def signed_headers(endpoint: Endpoint, method: str, body: bytes | None) -> Mapping[str, str]:
+    """Raises `ProviderError` where there is nothing to sign with."""
+    if endpoint.sign is None:
+        return endpoint.headers
+    return {**endpoint.headers, **await endpoint.sign(method, endpoint.url, body)}
 
 
 def find_proxy(url: URL) -> str | None:
@@ -190,14 +203,16 @@ class Transport:
             await asyncio.sleep(pause_s)
 
     async def _fetch_json(self, endpoint: Endpoint, body: bytes | None, timeout_s: float) -> Any:
+        method = "GET" if body is None else "POST"
+        headers = await signed_headers(endpoint, method, body)
         try:
             async with (
                 asyncio.timeout(timeout_s),
                 self._open_session().request(
-                    "GET" if body is None else "POST",
+                    method,
                     endpoint.url,
                     data=body if body is None or len(body) <= _ONE_WRITE_BYTES else io.BytesIO(body),
-                    headers=endpoint.headers,
+                    headers=headers,
                     proxy=endpoint.proxy,
                     allow_redirects=False,
                 ) as response,
@@ -244,7 +259,7 @@ class Transport:
         request = self._open_session().post(
             endpoint.url,
             data=body if len(body) <= _ONE_WRITE_BYTES else io.BytesIO(body),
-            headers=endpoint.headers,
+            headers=await signed_headers(endpoint, "POST", body),
             proxy=endpoint.proxy,
             # A provider has no reason to send us elsewhere, and the key must not follow.
             allow_redirects=False,

@@ -12,7 +12,8 @@ from remanence.errors import BadArgument
 Format = Literal["chat", "responses", "anthropic", "gemini"]
 """OpenAI Chat Completions, OpenAI Responses, Anthropic Messages, Google Gemini."""
 
-Listing = Literal["openai", "gemini", "ollama", "lmstudio", "llamacpp", "none"]
+Listing = Literal["openai", "gemini", "ollama", "lmstudio", "llamacpp", "bedrock", "vertex", "none"]
+Cloud = Literal["aws", "google"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,12 @@ class Vendor:
     """Runs on people's own machines: needs no key, and may take its time over a prompt."""
     prices: str | None = None
     """Its name in the table of prices (`prices.py`)."""
+    cloud: Cloud | None = None
+    """Whose rules hold there (`clouds.py`); `{region}` and `{project}` in the base URL are the customer's."""
+    known_as: str = ""
+    """Where its models stand in the shipped table, if not under its name."""
+    own_variables: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Names of variables beside those that all vendors have, by field."""
 
     @property
     def model_endpoint_type(self) -> str:
@@ -191,6 +198,36 @@ VENDORS: tuple[Vendor, ...] = (
         ("HUGGINGFACE", "HF"),
         aliases=("huggingface",),
     ),
+    Vendor(
+        "bedrock",
+        "https://bedrock-runtime.{region}.amazonaws.com/model",
+        ("BEDROCK",),
+        version="model",
+        listing="bedrock",
+        prices="aws",
+        cloud="aws",
+        own_variables=(
+            ("access_key", ("AWS_ACCESS_KEY_ID",)),
+            ("api_key", ("AWS_SECRET_ACCESS_KEY",)),
+            ("region", ("AWS_REGION", "AWS_DEFAULT_REGION")),
+            ("token", ("AWS_BEARER_TOKEN_BEDROCK",)),
+        ),
+    ),
+    Vendor(
+        "google_vertex",
+        "https://{region}-aiplatform.googleapis.com/v1/projects/{project}/locations/{region}/publishers",
+        ("VERTEX", "GOOGLE_VERTEX"),
+        aliases=("vertex",),
+        format="gemini",
+        listing="vertex",
+        prices="google",
+        cloud="google",
+        known_as="google_ai",
+        own_variables=(
+            ("project", ("GOOGLE_CLOUD_PROJECT",)),
+            ("region", ("GOOGLE_CLOUD_LOCATION",)),
+        ),
+    ),
     Vendor("voyage", "https://api.voyageai.com/v1", ("VOYAGE",), listing="none", prices="voyageai"),
     Vendor(
         "ollama",
@@ -244,14 +281,32 @@ def read_variables(environment: Mapping[str, str]) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for vendor in VENDORS:
         access: dict[str, str] = {}
-        for field, endings in _VARIABLES.items():
-            names = [f"{start}_{ending}" for start in vendor.variables for ending in endings]
+        fields = [(field, _names(vendor, endings)) for field, endings in _VARIABLES.items()]
+        for field, names in (*fields, *vendor.own_variables):
             for name in (*(f"REMANENCE_{each}" for each in names), *names):
                 if value := environment.get(name):
                     access.setdefault(field, value)
-        if access:
+        if token := access.pop("token", None):  # a key that stands for the pair of them
+            access["api_key"] = token
+            access.pop("access_key", None)
+        if _is_enough(vendor, access):
             found[vendor.name] = access
     return found
+
+
+def _names(vendor: Vendor, endings: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"{start}_{ending}" for start in vendor.variables for ending in endings)
+
+
+def _is_enough(vendor: Vendor, access: Mapping[str, str]) -> bool:
+    """A region or a project alone is set on many machines, for other ends."""
+    match vendor.cloud:
+        case None:
+            return bool(access)
+        case "aws":
+            return "base_url" in access or {"api_key", "region"} <= access.keys()
+        case "google":
+            return bool({"base_url", "api_key"} & access.keys()) or {"project", "region"} <= access.keys()
 
 
 _VARIABLES = {

@@ -4,6 +4,7 @@ import pytest
 
 from remanence.errors import BadArgument
 from remanence.llm.addresses import is_same_origin, normalise_base_url
+from remanence.llm.clouds import Access, home_of
 from remanence.llm.vendors import VENDORS, Vendor, get_vendor
 
 OPENAI = "https://api.openai.com/v1"
@@ -87,7 +88,8 @@ def test_another_path_on_the_vendors_host_is_kept() -> None:
     "vendor", [vendor for vendor in VENDORS if vendor.base_url], ids=lambda vendor: vendor.name
 )
 def test_the_vendors_own_base_urls_are_normal(vendor: Vendor) -> None:
-    assert normalise_base_url(vendor.base_url, default=vendor.base_url) == vendor.base_url
+    home = home_of(vendor, Access(region="here", project="mine"))
+    assert normalise_base_url(home, default=home) == home
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from remanence.kit.ids import OrgId, new_id
 from remanence.kit.vault import Vault
 from remanence.llm.adapters import Adapters
 from remanence.llm.hosted import HostedSource, Provider
-from remanence.llm.listing import Lister
 from remanence.llm.ports import ModelAdapter
 from remanence.llm.providers import repository
 from remanence.llm.providers.schemas import ProviderAccess, ProviderCheck, ProviderCreate
@@ -77,17 +76,21 @@ class ProviderService:
 
     async def check(self, body: ProviderCheck) -> str:
         """What was found. Raises BadArgument, and ProviderError where the provider will not have the key."""
-        source = HostedSource(
-            Provider("check", body.provider_type, body.base_url, body.api_key, "byok"),
-            self._transport,
-            self._adapters,
+        provider = Provider(
+            "check",
+            body.provider_type,
+            body.base_url,
+            body.api_key,
+            "byok",
+            access_key=body.access_key,
+            region=body.region,
         )
-        return await self._try(source, body.api_key)
+        return await _try(HostedSource(provider, self._transport, self._adapters))
 
     async def check_existing(self, actor: Actor, provider_id: str) -> str:
         """Raises as `check`, and NotFound."""
         record = await self._db.read(repository.get_provider, actor, provider_id)
-        return await self._try(self._source(record), self._vault.decrypt(record.api_key_enc))
+        return await _try(self._source(record))
 
     async def refresh(self, actor: Actor, provider_id: str) -> ProviderRecord:
         """Asks for its models now. Raises NotFound and ProviderError."""
@@ -123,11 +126,6 @@ class ProviderService:
             return before
         return record, self._source(record)
 
-    async def _try(self, source: HostedSource, api_key: str) -> str:
-        lister = Lister(self._transport, source.vendor, source.base_url, api_key, source.vendor.name)
-        found = await lister.check()
-        return f"{source.vendor.name} accepts the key and lists {found} models."
-
     def _source(self, record: ProviderRecord) -> HostedSource:
         provider = Provider(
             record.name,
@@ -135,6 +133,8 @@ class ProviderService:
             record.base_url,
             self._vault.decrypt(record.api_key_enc) or None,
             "byok",
+            access_key=self._vault.decrypt(record.access_key_enc) if record.access_key_enc else None,
+            region=record.region,
         )
         return HostedSource(provider, self._transport, self._adapters)
 
@@ -153,3 +153,8 @@ class ProviderService:
         kept = self._kept.get(actor.organization_id)
         if kept is not None:
             kept.read_at = float("-inf")
+
+
+async def _try(source: HostedSource) -> str:
+    found = await source.lister(source.vendor.name).check()
+    return f"{source.vendor.name} accepts the key and lists {found} models."
