@@ -11,7 +11,7 @@ from letta_client import ConflictError
 from tests.support.answers import DONE, INSERT, cancel
 from tests.support.api import assert_takes_turns
 from tests.support.flows import flow
-from tests.support.script import Gate, says
+from tests.support.script import Gate, fails, says
 from tests.support.talks import Talk, kinds, messages_path, stop_reason
 from tests.support.waiting import until_sync
 from tests.support.wire import read_frames
@@ -91,6 +91,21 @@ def test_cancelled_while_the_model_speaks(talk: Talk, background: bool) -> None:
     check_it_is_cancelled(talk, run_id)
     check_it_goes_on(talk, agent)
     assert talk.model.last.roles == ["system", "user", "assistant", "user"]
+
+
+@pytest.mark.promise("cancel.streaming", "models.fallback")
+def test_a_model_that_stepped_in_is_named_though_it_was_cut_short(talk: Talk) -> None:
+    settings = {"provider_type": "openai", "fallback_models": ["openai/gpt-4o"]}
+    agent = talk.agent(model_settings=settings)
+    gate = Gate()
+    talk.model.script(fails(401), COUNT.paused(gate, after=2))
+    with talk.open_stream(agent, "Count", stream_tokens=True) as response:
+        gate.reached.wait_sync()
+        [run_id] = cancel(talk, agent)
+        response.read()
+    [step] = talk.get(f"/v1/runs/{run_id}/steps")
+    assert (step["model"], step["status"]) == ("gpt-4o", "cancelled")
+    gate.open()
 
 
 def test_cancelled_while_the_model_speaks_a_blocking_send_is_answered_with_what_was_said(talk: Talk) -> None:

@@ -106,6 +106,8 @@ class Tape:
     response: list[bytes] = field(default_factory=list[bytes])
     secret: str | None = field(default=None, repr=False)
     """The provider's key, which an answer may echo."""
+    answered_by: "LLMConfig | None" = None
+    """The model that stepped in, from the moment when it is asked."""
 
     def start(self, request: bytes, secret: str | None = None) -> None:
         """Begins anew: of several tries the last one counts."""

@@ -12,7 +12,7 @@ from remanence.core.llm import Delta, ModelRequest, ResponseFormat, ToolCallDelt
 from remanence.errors import ProviderRefused
 from remanence.kit import json
 from remanence.kit.json import JsonObject
-from remanence.llm.chat_encoding import encode_messages, style_of
+from remanence.llm.chat_encoding import EncodingStyle, encode_messages, style_of
 from remanence.llm.chat_options import make_options
 from remanence.llm.chat_reply import ChatReplyReader
 from remanence.llm.keys import key_headers
@@ -72,8 +72,7 @@ class ChatCompletions:
         )
         # An extension that servers which merely speak the format may refuse.
         self._takes_cache_key = self._endpoint.url.host == "api.openai.com"
-        styles = [style_of(vendor.quirks, thoughts_in_arguments=is_set) for is_set in (False, True)]
-        self._styles = [(style, style.key) for style in styles]
+        self._styles: dict[tuple[str, bool], tuple[EncodingStyle, str]] = {}
         # Servers that people run themselves may not know how their model writes a call, or that it does.
         self._reads_printed_calls = vendor.is_local or (
             vendor.quirks.has_openai_models and not self._takes_cache_key
@@ -145,9 +144,16 @@ class ChatCompletions:
             bare = make_options(asked, self._quirks, takes_cache_key=False)
             return b"".join((json.encode(bare)[:-1], b',"messages":', encode_prompted(request), b"}"))
         options = json.encode(make_options(request, self._quirks, takes_cache_key=self._takes_cache_key))
-        style, key = self._styles[request.thoughts_in_arguments]
+        style, key = self._style(request.config.model, thoughts_in_arguments=request.thoughts_in_arguments)
         messages = encode_messages(request.messages, style, key)
         return b"".join((options[:-1], b',"messages":', messages, b"}"))
+
+    def _style(self, model: str, *, thoughts_in_arguments: bool) -> tuple[EncodingStyle, str]:
+        found = self._styles.get((model, thoughts_in_arguments))
+        if found is None:
+            style = style_of(self._quirks, model=model, thoughts_in_arguments=thoughts_in_arguments)
+            found = self._styles[model, thoughts_in_arguments] = (style, style.key)
+        return found
 
 
 def _calls(batches: Sequence[Sequence[Delta]]) -> bool:

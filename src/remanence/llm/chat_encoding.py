@@ -12,7 +12,9 @@ from remanence.core.message import (
     ImagePart,
     ImageSource,
     Message,
+    OmittedReasoningPart,
     Part,
+    ReasoningPart,
     TextPart,
     ToolCall,
     ToolReturn,
@@ -43,22 +45,25 @@ class EncodingStyle:
     sends_reasoning_back: bool
     call_id_chars: int
     thoughts_in_arguments: bool
+    details_of: str = ""
+    """The model whose `reasoning_details` go back to it."""
 
     @property
     def key(self) -> str:
         """The mark under which an encoding is kept: equal marks, equal encodings."""
         return (
             f"chat:{self.takes_names:d}{self.sends_reasoning_back:d}"
-            f"{self.thoughts_in_arguments:d}{self.call_id_chars}"
+            f"{self.thoughts_in_arguments:d}{self.call_id_chars}{self.details_of}"
         )
 
 
-def style_of(quirks: Quirks, *, thoughts_in_arguments: bool) -> EncodingStyle:
+def style_of(quirks: Quirks, *, model: str = "", thoughts_in_arguments: bool) -> EncodingStyle:
     return EncodingStyle(
         takes_names=quirks.takes_names,
         sends_reasoning_back=quirks.sends_reasoning_back,
         call_id_chars=quirks.call_id_chars,
         thoughts_in_arguments=thoughts_in_arguments,
+        details_of=model if quirks.keeps_details else "",
     )
 
 
@@ -115,6 +120,8 @@ def _assistant(message: Message, style: EncodingStyle) -> JsonObject | None:
     encoded: JsonObject = {"role": "assistant", "content": text or None}
     if style.sends_reasoning_back:
         encoded["reasoning_content"] = thoughts_of(message, is_native=True)
+    if style.details_of and message.model == style.details_of and (details := _details(message)):
+        encoded["reasoning_details"] = details
     if message.tool_calls:
         thoughts = thoughts_of(message, is_native=False) if style.thoughts_in_arguments else ""
         encoded["tool_calls"] = [
@@ -122,6 +129,16 @@ def _assistant(message: Message, style: EncodingStyle) -> JsonObject | None:
             for index, call in enumerate(message.tool_calls)
         ]
     return encoded
+
+
+def _details(message: Message) -> list[JsonObject]:
+    """What a provider gave in the place of signatures, together."""
+    sealed = [
+        part.signature
+        for part in message.content
+        if isinstance(part, ReasoningPart | OmittedReasoningPart) and part.signature
+    ]
+    return [detail for each in sealed if each.startswith("[") for detail in json.decode(each)]
 
 
 def _call(call: ToolCall, thoughts: str, style: EncodingStyle) -> JsonObject:

@@ -33,13 +33,15 @@ _REASONS: dict[str, FinishReason] = {
 
 
 class ChatReplyReader(EventReader):
-    __slots__ = ("_calls", "_keys", "_reason", "_tokens", "_usage")
+    __slots__ = ("_calls", "_details", "_keys", "_reason", "_tokens", "_usage")
 
     def __init__(self, headers: Mapping[str, str], provider: str) -> None:
         super().__init__(provider, headers)
         self._calls: list[_OpenCall] = []
         self._keys: dict[int, int] = {}
         """From the provider's index of a call to ours."""
+        self._details: list[JsonObject] = []
+        """Thoughts as OpenRouter has them, as far as they were not given on."""
         self._reason: str | None = None
         self._usage: JsonObject | None = None
         self._tokens: TokenData | None = None
@@ -73,6 +75,11 @@ class ChatReplyReader(EventReader):
         thought = delta.get("reasoning_content") or delta.get("reasoning")
         if thought and isinstance(thought, str):
             deltas.append(ReasoningDelta(thought))
+        if details := delta.get("reasoning_details"):
+            for detail in details:
+                self._read_detail(detail)
+        elif self._details and (content or delta.get("tool_calls")):
+            self._seal(deltas)
         if content:
             if isinstance(content, str):
                 deltas.append(TextDelta(content))
@@ -82,6 +89,23 @@ class ChatReplyReader(EventReader):
             deltas.append(TextDelta(refusal))
         for call in delta.get("tool_calls") or ():
             self._read_call(call, deltas)
+
+    def _read_detail(self, detail: JsonObject) -> None:
+        """Pieces of one thought have its number, and are joined."""
+        last = self._details[-1] if self._details else None
+        if last is None or any(last.get(key) != detail.get(key) for key in ("index", "type")):
+            self._details.append(dict(detail))
+            return
+        for key, value in detail.items():
+            if key in ("text", "summary", "data") and value:
+                last[key] = (last.get(key) or "") + value
+            elif value is not None:
+                last[key] = value
+
+    def _seal(self, deltas: list[Delta]) -> None:
+        """What must go back as it was goes where others have a signature."""
+        deltas.append(ReasoningDelta("", json.encode_text(self._details)))
+        self._details = []
 
     def _read_tokens(self, choice: JsonObject) -> None:
         self._tokens = tokens = self._tokens or TokenData()
@@ -134,6 +158,8 @@ class ChatReplyReader(EventReader):
         return index
 
     def finish(self, deltas: list[Delta]) -> None:
+        if self._details:
+            self._seal(deltas)
         for index, call in enumerate(self._calls):
             if not call.has_arguments:
                 deltas.append(ToolCallDelta(index, arguments="{}"))

@@ -3,8 +3,6 @@
 import asyncio
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, cast
 
 import aiohttp
@@ -22,6 +20,7 @@ from remanence.errors import (
 )
 from remanence.kit import json
 from remanence.kit.json import JsonObject
+from remanence.llm.rate_limits import read_retry_after
 
 _LONGEST_MESSAGE_CHARS = 2_000
 _TAG = re.compile(r"<[^>]*>")
@@ -153,24 +152,6 @@ def is_out_of_reach(error: ProviderError) -> bool:
     return is_worth_retrying(error) or isinstance(
         error, ModelUnavailable | ProviderTimeout | ProviderCredits | ProviderAuth
     )
-
-
-def read_retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait, from the header in either of its forms."""
-    value = headers.get("Retry-After")
-    if not value:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        moment = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
 
 
 def _plain(text: str) -> str:

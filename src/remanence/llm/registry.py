@@ -77,6 +77,8 @@ class AdapterRegistry:
                     raise
                 log.warning("%s; %s steps in", error.message, others[0])
                 config = await self._stand_in(others.pop(0), request.config, organization_id, error)
+                if request.tape is not None:
+                    request.tape.answered_by = config
 
     async def _stand_in(
         self, handle: str, asked: LLMConfig, organization_id: OrgId, error: ProviderError

@@ -36,6 +36,8 @@ class Quirks:
     """Longest id of a tool call; 9 means exactly nine letters and digits."""
     sends_reasoning_back: bool = False
     """Earlier reasoning goes back as `reasoning_content`; the vendor refuses tool turns without it."""
+    keeps_details: bool = False
+    """Gives thoughts as `reasoning_details`, and wants them back as they were."""
     has_thinking_switch: bool = False
     """`thinking: {type: disabled}` exists; where a tool can be forced, then only when it is used."""
     has_openai_models: bool = False
@@ -163,7 +165,7 @@ VENDORS: tuple[Vendor, ...] = (
         "openrouter",
         "https://openrouter.ai/api/v1",
         ("OPENROUTER",),
-        quirks=Quirks(takes_parallel_flag=True, takes_effort=True),
+        quirks=Quirks(takes_parallel_flag=True, takes_effort=True, keeps_details=True),
         prices="openrouter",
     ),
     Vendor(

@@ -177,7 +177,9 @@ class Keeper:
 
 def _config_of(step: "Step") -> LLMConfig:
     """Of the model that answered, which may be one that stepped in."""
-    return (step.reply.answered_by if step.reply else None) or step.request.config
+    told = step.reply.answered_by if step.reply else None
+    tape = step.request.tape  # an answer that was cut short tells nothing
+    return told or (tape.answered_by if tape else None) or step.request.config
 
 
 def _tool_return(outcome: Outcome, at: datetime, zone: str) -> ToolReturn:

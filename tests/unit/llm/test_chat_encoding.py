@@ -244,3 +244,14 @@ def test_styles_that_encode_differently_have_different_keys() -> None:
         for thoughts in (False, True)
     ]
     assert len({style.key for style in styles}) == len(styles)
+
+
+def test_the_details_of_thoughts_go_back_to_the_model_that_gave_them() -> None:
+    details = [{"type": "reasoning.text", "text": "Hm.", "signature": "s", "index": 0}]
+    thought = ReasoningPart(is_native=True, reasoning="Hm.", signature=json.encode_text(details))
+    given = message("assistant", content=(thought, TextPart(text="Four.")), model="anthropic/claude")
+    for model, expected in (("anthropic/claude", details), ("openai/o3", None)):
+        style = style_of(Quirks(keeps_details=True), model=model, thoughts_in_arguments=False)
+        [sent] = encode_message(given, style)
+        assert json.decode(sent).get("reasoning_details") == expected
+    assert "reasoning_details" not in encode(given)[0]

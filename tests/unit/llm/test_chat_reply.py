@@ -249,3 +249,27 @@ def test_an_error_in_place_of_an_answer_is_raised() -> None:
 def test_what_cannot_be_understood_is_a_bad_reply(body: bytes) -> None:
     with pytest.raises(BadReply, match="acme is not understood"):
         read(body)
+
+
+def test_the_details_of_thoughts_are_joined_and_kept_before_the_answer() -> None:
+    def detail(**fields: Any) -> dict[str, Any]:
+        return {"type": "reasoning.text", "index": 0} | fields
+
+    sealed = {"type": "reasoning.encrypted", "index": 1, "data": "blob"}
+    deltas = read(
+        stream(
+            delta(reasoning="Let ", reasoning_details=[detail(text="Let ", format="anthropic-claude-v1")]),
+            delta(reasoning="me see.", reasoning_details=[detail(text="me see.")]),
+            delta(content="", reasoning_details=[detail(signature="sig"), sealed]),
+            delta(content="Four."),
+            delta("stop"),
+        )
+    )
+    kinds = [type(each) for each in deltas]
+    assert kinds == [ReasoningDelta, ReasoningDelta, ReasoningDelta, TextDelta, Finished]
+    last = deltas[2]
+    assert isinstance(last, ReasoningDelta)
+    assert (last.text, json.decode(last.signature or "")) == (
+        "",
+        [detail(text="Let me see.", format="anthropic-claude-v1", signature="sig"), sealed],
+    )

@@ -24,8 +24,8 @@ from remanence.llm.failures import (
     failure_of_exception,
     failure_of_status,
     is_worth_retrying,
-    read_retry_after,
 )
+from remanence.llm.rate_limits import read_retry_after
 
 
 def failure(status: int, body: object = None, **headers: str) -> ProviderError:
@@ -168,3 +168,40 @@ def test_the_wait_asked_for_is_read_in_both_forms() -> None:
     assert read_retry_after({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0
     assert read_retry_after({"Retry-After": "soon"}) is None
     assert read_retry_after({}) is None
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m2.5s"}, 62.5),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "120ms"}, 0.12),
+        ({"x-ratelimit-remaining-tokens": "12", "x-ratelimit-reset-tokens": "120ms"}, None),
+        ({"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "7"}, 7),
+        (
+            {
+                "x-ratelimit-remaining-requests": "0",
+                "x-ratelimit-reset-requests": "1s",
+                "x-ratelimit-remaining-tokens": "0",
+                "x-ratelimit-reset-tokens": "4s",
+            },
+            4,
+        ),
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "soon"}, None),
+    ],
+)
+def test_a_limit_that_is_used_up_tells_when_it_is_full_again(
+    headers: dict[str, str], seconds: float | None
+) -> None:
+    assert read_retry_after(headers) == (None if seconds is None else pytest.approx(seconds))
+
+
+def test_a_limit_may_name_the_moment() -> None:
+    later = datetime.now(UTC) + timedelta(seconds=60)
+    for name, value in (
+        ("anthropic-ratelimit-requests", later.isoformat().replace("+00:00", "Z")),
+        ("x-ratelimit", str(int(later.timestamp() * 1_000))),
+        ("x-ratelimit", str(int(later.timestamp()))),
+    ):
+        headers = {f"{name}-remaining": "0", f"{name}-reset": value}
+        assert 50 < (read_retry_after(headers) or 0) <= 60
