@@ -101,6 +101,7 @@ TOOLS = {
     "tools.run.agent": "A tool is run for an agent outside its conversation; one it does not hold is a 404.",
     "tools.run.arguments": "Arguments become what the function asks for: enums, models, dates; those that do not fit are told.",
     "tools.run.called": "An agent calls its own tools in the loop; errors, output and cuts are told to the model.",
+    "tools.run.cancelled": "A call of a tool that is cut by a cancel is an error return, and the agent goes on.",
     "tools.run.client": "A tool that may calls this server with a token for its agent alone.",
     "tools.run.killed": "A server killed in the middle of a tool's call tells the model that nobody knows what came of it.",
     "tools.run.packages": "Packages are installed once per set; what cannot be installed is an error return.",

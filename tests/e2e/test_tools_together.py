@@ -4,8 +4,13 @@ import logging
 from typing import Any
 
 import pytest
+from tests.support.answers import cancel
 from tests.support.script import calls, says
 from tests.support.talks import Talk
+from tests.support.waiting import until_sync
+from tests.support.wire import read_frames
+
+from remanence.kit.json import JsonObject
 
 MEETING = '''
 def {name}(patience_s: int = 20):
@@ -35,20 +40,42 @@ COMES = """ask("PATCH", {"description": "Here I am"})
     return "came\""""
 
 
-@pytest.mark.promise("tools.run.together")
-def test_calls_of_ones_own_tools_run_at_once_and_return_in_order(talk: Talk) -> None:
+STAYS = """ask("PATCH", {"description": "Here I am"})
+    time.sleep(1000)"""
+
+
+def make_agent(talk: Talk, **bodies: str) -> JsonObject:
+    """Its tools may call back, and may be called at once."""
     ids: list[str] = []
-    for name, body in (("wait_for_it", WAITS), ("come", COMES)):
+    for name, body in bodies.items():
         source = MEETING.format(name=name, body=body)
         made = talk.ask("POST", "/v1/tools/", json={"source_code": source, "enable_parallel_execution": True})
         ids.append(made["id"])
-    agent = talk.agent(
+    return talk.agent(
         tool_ids=ids, include_base_tools=False, parallel_tool_calls=True, secrets={"LETTA_API_KEY": ""}
     )
+
+
+@pytest.mark.promise("tools.run.together")
+def test_calls_of_ones_own_tools_run_at_once_and_return_in_order(talk: Talk) -> None:
+    agent = make_agent(talk, wait_for_it=WAITS, come=COMES)
     both = calls("wait_for_it") + calls("come")
     answer = talk.say(agent, "Meet.", both, says("They met."))
     (returned,) = [each for each in answer["messages"] if each["message_type"] == "tool_return_message"]
     assert [each["tool_return"] for each in returned["tool_returns"]] == ["met", "came"]
+
+
+@pytest.mark.promise("tools.run.cancelled")
+def test_a_call_that_is_cut_by_a_cancel_is_an_error_return_and_the_agent_goes_on(talk: Talk) -> None:
+    agent = make_agent(talk, stay=STAYS)
+    talk.model.script(calls("stay"))
+    with talk.open_stream(agent, "Stay.") as response:
+        until_sync(lambda: talk.get(f"/v1/agents/{agent['id']}")["description"] == "Here I am")
+        cancel(talk, agent)
+        frames = read_frames(response.read())
+    assert frames[-3]["stop_reason"] == "cancelled"
+    talk.say(agent, "Are you there?", says("Here I am."))
+    assert talk.model.last.last_tool_return.status == "error"
 
 
 BLURTS = '''

@@ -31,10 +31,10 @@ class AgentToolRuns:
 
         def read(connection: Connection) -> tuple[Tool, ToolContext]:
             agent = repository.get_agent(connection, actor, agent_id)
-            held = {tool.name: tool for tool in tools.list_agent_tools(connection, actor, agent_id)}
-            if name not in held:
+            tool = tools.find_agent_tool(connection, actor, agent_id, name)
+            if tool is None:
                 raise NotFound(f"Agent {agent_id} has no tool {name!r}.")
-            return held[name], ToolContext(actor, agent, blocks_in(connection, actor, agent_id, None), None)
+            return tool, ToolContext(actor, agent, blocks_in(connection, actor, agent_id, None), None)
 
         tool, context = await self._db.read(read)
         result = await self._executor.execute(tool, args, context)

@@ -55,6 +55,11 @@ _TOOL: tuple[Any, ...] = (
 _SEEN = (checked(ToolRow.organization_id) == bindparam("organization"), ToolRow.is_deleted.is_(False))
 _BY_ID = select(*_TOOL).where(ToolRow.id.in_(bindparam("ids", expanding=True)), *_SEEN)
 _BY_NAME = select(*_TOOL).where(ToolRow.name.in_(bindparam("names", expanding=True)), *_SEEN)
+_HELD = (
+    select(*_TOOL)
+    .join(ToolsAgentsRow, ToolsAgentsRow.tool_id == ToolRow.id)
+    .where(ToolsAgentsRow.agent_id == bindparam("agent"), ToolRow.name == bindparam("name"), *_SEEN)
+)
 _LINKS = select(ToolsAgentsRow.agent_id, ToolsAgentsRow.tool_id).where(
     ToolsAgentsRow.agent_id.in_(bindparam("agents", expanding=True))
 )
@@ -179,6 +184,12 @@ def purge_tool(connection: Connection, actor: Actor, tool_id: str) -> None:
 
 
 # Holders
+
+
+def find_agent_tool(connection: Connection, actor: Actor, agent_id: str, name: str) -> Tool | None:
+    values = {"organization": actor.organization_id, "agent": agent_id, "name": name}
+    row = connection.execute(_HELD, values).first()
+    return _tool(row) if row else None
 
 
 def list_agent_tools(connection: Connection, actor: Actor, agent_id: str) -> tuple[Tool, ...]:
