@@ -1,13 +1,15 @@
 """How well search finds what was once said: recall@5/10, MRR and nDCG, by words, by meaning, and by both.
 
-    make eval                                  # made-up conversations, always the same
+    make eval                                  # made-up conversations, always the same; the held-back half
+    make eval ARGS="--set tuning"              # the half that constants are chosen with
     make eval ARGS="--file talks.json"         # a set of your own
     make eval ARGS="--queries"                 # every question with the rank of its answer
 
-Conversations are generated: people who tell facts about themselves in the course of many sessions, short turns,
-answers that only make sense after their question, and much small talk about other things. Questions ask for a
-fact in other words than it was told in. Small talk comes from the package `chatterbot-corpus` where that is
-installed (`pip install chatterbot-corpus`), and else from sentences made here.
+Conversations are generated from `evals/facts.py`: people who tell facts about themselves in the course of many
+sessions, short turns, answers that only make sense after their question, the same words said about others, and
+small talk, between friends or with a long-winded assistant. Questions ask in other words than the fact was told in,
+some with its date. Small talk comes from the package `chatterbot-corpus` where that is installed
+(`pip install chatterbot-corpus`), and else from sentences made here.
 
 A file has a list of `{"turns": [{"speaker", "role", "text", "at"}], "questions": [{"question", "evidence": [turn
 numbers]}]}`. It is no part of the test suite: its figures are a measurement, not a promise.
@@ -28,6 +30,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from facts import ADVICE, CHOICES, DISTRACTORS, HELD_BACK, NAMES, SMALL_TALK, TUNING
 from sqlalchemy import Connection, insert
 
 from remanence.accounts.repository import ensure_defaults
@@ -72,179 +75,100 @@ class Conversation:
     questions: Sequence[Question]
 
 
-# The made-up set. Each fact: turns in which it is told (the first by the one who tells; `>` marks the other's
-# question before it), which turn is the evidence, and questions in other words. {x} is chosen anew each time.
-
-NAMES = ("Maya", "Tom", "Ines", "Pavel", "Ruth", "Kofi", "Lena", "Omar", "Sven", "Aiko", "Carla", "Juan")
-CHOICES: dict[str, tuple[str, ...]] = {
-    "pet": ("beagle", "tabby", "parrot", "rabbit", "greyhound", "tortoise"),
-    "petname": ("Rufus", "Clover", "Biscuit", "Pepper", "Mochi", "Tango"),
-    "city": ("Lisbon", "Leeds", "Oslo", "Kyoto", "Tampere", "Quito", "Bergen", "Ghent"),
-    "dish": ("lasagna", "ramen", "goulash", "paella", "dumplings", "ratatouille"),
-    "job": ("nurse", "carpenter", "bookkeeper", "pilot", "tailor", "geologist"),
-    "instrument": ("cello", "banjo", "clarinet", "accordion", "harp", "trombone"),
-    "relative": ("sister", "uncle", "grandmother", "cousin", "brother", "aunt"),
-    "allergy": ("peanuts", "shellfish", "pollen", "penicillin", "gluten", "wasps"),
-    "sport": ("climbing", "rowing", "fencing", "badminton", "judo", "curling"),
-    "car": ("Volvo", "Fiat", "van", "motorbike", "camper", "scooter"),
-    "month": ("January", "March", "May", "July", "October", "December"),
-    "number": ("twelve", "thirty", "forty-two", "seven", "nineteen", "sixty"),
-    "book": ("Dracula", "Middlemarch", "Dune", "Emma", "Ulysses", "Beloved"),
-    "plant": ("tomatoes", "roses", "chillies", "lavender", "pumpkins", "figs"),
-}
-FACTS: tuple[tuple[tuple[str, ...], int, tuple[str, ...], str], ...] = (
-    (
-        ("We just adopted a {pet}, he is called {petname}.",),
-        0,
-        ("What is the name of {who}'s pet?", "What animal did {who} get?"),
-        "plain",
-    ),
-    (
-        (">Where did you grow up?", "In {city}, right by the river."),
-        1,
-        ("Where did {who} spend childhood?", "Which town is {who} from originally?"),
-        "answer",
-    ),
-    (
-        ("I burned the {dish} again last night, smoke everywhere.",),
-        0,
-        ("What did {who} ruin in the kitchen?", "Which meal went wrong for {who}?"),
-        "meaning",
-    ),
-    (
-        (">So what do you do for a living?", "I work as a {job}, mostly nights."),
-        1,
-        ("What is {who}'s profession?", "What is {who}'s occupation?"),
-        "answer",
-    ),
-    (
-        ("Started {instrument} lessons this week, my fingers hurt.",),
-        0,
-        ("Which musical instrument is {who} learning?",),
-        "meaning",
-    ),
-    (
-        ("My {relative} is getting married in {month}, in {city}.",),
-        0,
-        ("When is the wedding in {who}'s family?", "Who of {who}'s relatives is about to marry?"),
-        "plain",
-    ),
-    (
-        (">Anything you cannot eat?", "Careful with {allergy}, I had to go to hospital once."),
-        1,
-        ("What is {who} allergic to?",),
-        "answer",
-    ),
-    (
-        ("{sport} on Saturdays keeps me sane these days.",),
-        0,
-        ("What does {who} do for exercise at weekends?",),
-        "meaning",
-    ),
-    (
-        ("The {car} broke down on the motorway, towing cost me {number} hundred.",),
-        0,
-        ("What happened to {who}'s vehicle?", "How much did {who} pay for the tow?"),
-        "plain",
-    ),
-    (
-        (">What are you reading at the moment?", "{book}. It is slow, but I like it."),
-        1,
-        ("Which novel is {who} reading?",),
-        "answer",
-    ),
-    (
-        ("Our {plant} died in the frost, all of them.",),
-        0,
-        ("What did {who} lose in the garden in the cold?",),
-        "meaning",
-    ),
-    (
-        ("I finally quit smoking, {number} days without a cigarette.",),
-        0,
-        ("What bad habit did {who} give up?", "How long has {who} not smoked?"),
-        "plain",
-    ),
-    (
-        (">When do you move?", "In {month}, to {city}, if the lease is signed."),
-        1,
-        ("When will {who} change homes?", "To which city is {who} relocating?"),
-        "answer",
-    ),
-    (
-        ("Doctor says I have to sleep more and drop the coffee.",),
-        0,
-        ("What medical advice did {who} receive?",),
-        "meaning",
-    ),
-    (
-        ("The interview at the bank went badly, I froze.",),
-        0,
-        ("How did {who}'s job application go?",),
-        "meaning",
-    ),
-    (
-        (">Did your {relative} like the present?", "She cried, she loved the photo album."),
-        1,
-        ("What gift did {who} give?",),
-        "answer",
-    ),
-)
-SMALL_TALK = (
-    "How was your day?", "Not bad, a bit tired.", "Same here.", "Did you see the match yesterday?", "No, I fell asleep.",
-    "It is raining again.", "Typical.", "What are you up to later?", "Nothing much, maybe a film.", "Which one?",
-    "Something light.", "Sounds good.", "I should get going.", "Talk soon!", "Ha, true.", "I know what you mean.",
-    "Let me think about it.", "My phone is almost dead.", "The bus was late again this morning.", "Oh no.", "Work was long.",
-    "I need a holiday.", "Who does not?", "We should meet up some time.", "Yes, let us plan something.", "Have you eaten?",
-    "Just had a sandwich.", "The neighbours are loud tonight.", "Close the window then.", "Good idea.",
-)  # fmt: skip
+# The made-up set
 
 
-def make_conversation(dice: random.Random, turns_wanted: int, talk: Sequence[Sequence[str]]) -> Conversation:
-    one, other = dice.sample(NAMES, 2)
-    told: list[tuple[tuple[str, ...], int, tuple[str, ...], str, str]] = []
-    for who in (one, other):
-        for turns, place, questions, kind in FACTS:
-            values = {name: dice.choice(words) for name, words in CHOICES.items()}
-            told.append(
-                (
-                    tuple(turn.format(**values) for turn in turns),
-                    place,
-                    tuple(question.format(who=who, **values) for question in questions),
-                    kind,
-                    who,
-                )
-            )
-    dice.shuffle(told)
-    turns: list[Turn] = []
-    questions: list[Question] = []
-    at = datetime(2025, 1, 6, 18, tzinfo=UTC)
-    gap = max(1, turns_wanted // len(told))
+@dataclass(frozen=True, slots=True)
+class Fact:
+    kind: str
+    turns: tuple[str, ...]
+    questions: tuple[str, ...]
 
-    def say(speaker: str, text: str) -> None:
-        nonlocal at
-        at += timedelta(seconds=dice.randint(10, 120))
-        turns.append(Turn(speaker, "user" if speaker == one else "assistant", text, at))
 
-    for told_turns, place, asked, kind, who in told:
-        speaker = dice.choice((one, other))
-        until = len(turns) + gap + dice.randint(-gap // 3, gap // 3)
-        while len(turns) < until:
-            for text in dice.choice(talk):
-                say(speaker, text)
-                speaker = other if speaker == one else one
-            if dice.random() < 0.1:
-                at += timedelta(days=dice.randint(1, 6), hours=dice.randint(0, 9))
-        first = len(turns)
-        listener = other if who == one else one
-        for text in told_turns:
-            say(listener if text.startswith(">") else who, text.removeprefix(">"))
-        say(
-            listener,
-            dice.choice(("Oh really?", "I see.", "Good to know.", "No way!", "Tell me more some time.")),
-        )
-        questions += [Question(text, frozenset({first + place}), kind) for text in asked]
-    return Conversation(turns, questions)
+def read_facts(lines: str) -> list[Fact]:
+    facts: list[Fact] = []
+    for line in lines.strip().splitlines():
+        kind, _, rest = line.partition(": ")
+        told, *questions = rest.split(" => ")
+        facts.append(Fact(kind, tuple(told.split(" / ")), tuple(questions)))
+    return facts
+
+
+class Writer:
+    """Writes one conversation between two friends, or between somebody and an assistant."""
+
+    def __init__(self, dice: random.Random, *, with_assistant: bool) -> None:
+        self._dice = dice
+        self._with_assistant = with_assistant
+        self.one, self.other = dice.sample(NAMES, 2)
+        if with_assistant:
+            self.other = ""
+        self._at = datetime(2025, 1, 6, 18, tzinfo=UTC)
+        self.turns: list[Turn] = []
+        self.questions: list[Question] = []
+
+    def say(self, is_one: bool, text: str) -> None:
+        self._at += timedelta(seconds=self._dice.randint(10, 120))
+        speaker = self.one if is_one else self.other
+        self.turns.append(Turn(speaker, "user" if is_one else "assistant", text, self._at))
+
+    def chat(self, count: int, talk: Sequence[Sequence[str]]) -> None:
+        """Talks about nothing that is asked for, sometimes with the same words."""
+        until, is_one = len(self.turns) + count, self._dice.random() < 0.5
+        while len(self.turns) < until:
+            for text in self._dice.choice(talk):
+                self.say(is_one, text)
+                is_one = not is_one
+            if self._dice.random() < 0.15:
+                self.say(True, self._dice.choice(DISTRACTORS).format(**self.choose()))
+            if self._with_assistant and self._dice.random() < 0.25:
+                self.say(False, self._dice.choice(ADVICE))
+            if self._dice.random() < 0.1:
+                self._at += timedelta(days=self._dice.randint(1, 6), hours=self._dice.randint(0, 9))
+
+    def tell(self, fact: Fact, teller_is_one: bool) -> None:
+        values = self.choose()
+        who = self.one if teller_is_one else self.other
+        evidence = 0
+        for text in fact.turns:
+            if text.startswith("*"):
+                evidence = len(self.turns)
+            told = text.lstrip("*>").format(**values)
+            self.say(teller_is_one != text.startswith(">"), told)
+        reply = self._dice.choice(ADVICE if self._with_assistant else REPLIES)
+        self.say(not teller_is_one, reply)
+        asked = [text.format(who=who, **values) for text in fact.questions]
+        if self._with_assistant:
+            asked = [text.replace(f"{who}'s", "the user's").replace(who, "the user") for text in asked]
+        found = frozenset({evidence})
+        self.questions += [Question(text, found, fact.kind) for text in asked]
+        at = self.turns[evidence].at
+        if self._dice.random() < 0.2:
+            day = f"{at.day} {at.strftime('%B %Y')}"
+            self.questions.append(Question(f"{asked[0].rstrip('?')}, on {day}?", found, "dated"))
+
+    def choose(self) -> dict[str, str]:
+        return {name: self._dice.choice(words) for name, words in CHOICES.items()}
+
+
+REPLIES = ("Oh really?", "I see.", "Good to know.", "No way!", "Tell me more some time.")
+
+
+def made_up(count: int, turns: int, facts: Sequence[Fact], *, seed: int) -> Iterator[Conversation]:
+    """Every third is with an assistant."""
+    dice = random.Random(seed)
+    talk = small_talk()
+    for number in range(count):
+        with_assistant = number % 3 == 2
+        writer = Writer(dice, with_assistant=with_assistant)
+        tellers = (True,) if with_assistant else (True, False)
+        told = [(fact, is_one) for fact in facts for is_one in tellers]
+        dice.shuffle(told)
+        gap = max(1, turns // len(told))
+        for fact, is_one in told:
+            writer.chat(gap + dice.randint(-gap // 3, gap // 3), talk)
+            writer.tell(fact, is_one)
+        yield Conversation(writer.turns, writer.questions)
 
 
 def small_talk() -> list[list[str]]:
@@ -253,7 +177,7 @@ def small_talk() -> list[list[str]]:
         import chatterbot_corpus  # pyright: ignore[reportMissingImports] - optional
     except ImportError:
         return [list(SMALL_TALK[start : start + 3]) for start in range(len(SMALL_TALK) - 2)]
-    folder = Path(str(chatterbot_corpus.__file__)).parent / "data" / "english"  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+    folder = Path(str(chatterbot_corpus.__file__)).parent / "data" / "english"
     talks: list[list[str]] = []
     for file in sorted(folder.glob("*.yml")):
         current: list[str] = []
@@ -265,13 +189,6 @@ def small_talk() -> list[list[str]]:
             elif found and talks:
                 current.append(found[2].strip("'\" "))
     return [talk for talk in talks if 2 <= len(talk) <= 12]
-
-
-def made_up(count: int, turns: int) -> Iterator[Conversation]:
-    dice = random.Random(11)
-    talk = small_talk()
-    for _ in range(count):
-        yield make_conversation(dice, turns, talk)
 
 
 def read_file(path: Path) -> Iterator[Conversation]:
@@ -322,6 +239,7 @@ class Score:
         return f"{name:<22}{self.asked:>6}{shown}{1000 * self.seconds / count:>9.2f}"
 
 
+SETS = {"tuning": (TUNING, 11), "held-back": (HELD_BACK, 29)}
 MODES = {"lexical": ("fts", True, False), "vector": ("vector", False, True), "fused": ("hybrid", True, True)}
 
 
@@ -335,7 +253,7 @@ async def load(db: Database, conversation: Conversation) -> tuple[str, dict[str,
             agent_id=agent_id,
             role="user" if turn.role == "user" else "assistant",
             content=text_parts(turn.text),
-            name=turn.speaker,
+            name=turn.speaker or None,
             created_at=turn.at,
         )
         for turn in conversation.turns
@@ -396,11 +314,14 @@ def main() -> None:
     )
     parser.add_argument("--file", type=Path, help="a set of your own")
     parser.add_argument("--url", help="a database; a SQLite file of its own by default")
+    parser.add_argument("--set", choices=SETS, default="held-back", help="of the made-up conversations")
     parser.add_argument("--count", type=int, default=6, help="made-up conversations")
     parser.add_argument("--turns", type=int, default=600, help="turns of each, about")
     parser.add_argument("--queries", action="store_true", help="show each question")
     given: Any = parser.parse_args()
-    conversations = list(read_file(given.file) if given.file else made_up(given.count, given.turns))
+    lines, seed = SETS[given.set]
+    made = made_up(given.count, given.turns, read_facts(lines), seed=seed)
+    conversations = list(read_file(given.file) if given.file else made)
     with tempfile.TemporaryDirectory() as folder:
         url = given.url or f"sqlite:///{folder}/eval.sqlite3"
         asyncio.run(measure(conversations, url, shows_queries=given.queries))

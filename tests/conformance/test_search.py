@@ -504,6 +504,44 @@ async def test_who_is_named_in_a_question_said_it(recall: Recall) -> None:
     assert (await recall.find("Tom bike"))[0] == "My bike was stolen last night."
 
 
+async def test_what_was_said_on_the_day_asked_for_comes_first(recall: Recall) -> None:
+    then = datetime(2026, 1, 5, 9, tzinfo=UTC)
+    await recall.say("The bike is in the shed.", created_at=then)
+    await recall.say("Good night.", created_at=then + timedelta(minutes=1))
+    await recall.say("The bike is in the hall.")
+    for question in ("Where was the bike on 5 January 2026?", "bike 2026-01-05", "Jan 5th bike"):
+        assert (await recall.find(question))[0] == "The bike is in the shed."
+    found = await recall.find("What did we say on January 5, 2026?")
+    assert sorted(found) == ["Good night.", "The bike is in the shed."]
+    assert (await recall.find("bike"))[0] == "The bike is in the hall."
+
+
+async def test_what_is_said_again_and_again_does_not_hide_the_rest(recall: Recall) -> None:
+    for _ in range(12):
+        await recall.say("Tea?")
+    await recall.say("I had green tea from Uji with my sister, and it was the best of the whole year.")
+    found = await recall.find("tea", limit=3)
+    assert "I had green tea from Uji with my sister, and it was the best of the whole year." in found
+
+
+async def test_a_question_about_me_is_answered_by_the_user(recall: Recall) -> None:
+    await recall.say("The dentist is on Tuesday.")
+    await recall.say("Fine.", "assistant")
+    await recall.say("The dentist is on Wednesday.", "assistant")
+    assert (await recall.find("when is my dentist"))[0] == "The dentist is on Tuesday."
+    assert (await recall.find("when did you say the dentist is"))[0] == "The dentist is on Wednesday."
+
+
+async def test_hits_come_with_what_was_said_beside_them_if_asked(recall: Recall) -> None:
+    await recall.say("Where is the key?", "assistant")
+    await recall.say("Under the blue pot.")
+    await recall.say("Thanks.", "assistant")
+    (hit,) = await recall.hits("pot", roles=["user"], shows_neighbours=True)
+    assert hit.before is not None
+    assert hit.after is not None
+    assert (hit.before.text, hit.after.text) == ("Where is the key?", "Thanks.")
+
+
 async def test_what_agents_say_through_tools_is_found_and_notices_are_not(recall: Recall) -> None:
     said = ToolCall(id="c", name="send_message", arguments='{"message": "Tea is ready.", "thinking": "tea"}')
     spoken = recall.message("", "assistant").model_copy(update={"content": (), "tool_calls": (said,)})

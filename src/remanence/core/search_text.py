@@ -22,7 +22,7 @@ MAX_TERMS = 24
 
 _COMMON = """
 a about after again all am an and any are as at be because been before being both but by can could did do does
-doing done down each else ever few for from further get gets give go got had has have having he her here hers
+doing done down each else ever few for from further get gets give go goes going got had has have having he her here hers
 herself him himself his how i if in into is it its itself just let like made make many me might more most much
 must my myself no nor not now of off on once only or other our ours ourselves out over own please really same
 shall she should so some such tell than that the their theirs them themselves then there these they this those
@@ -33,6 +33,12 @@ d ll m re s t ve don doesn didn isn wasn aren weren won wouldn couldn shouldn ha
 STOP_WORDS = frozenset(_COMMON.split())
 """English words that say nothing about what is sought. Those of other languages are weighed down by being
 frequent. They are indexed all the same: a name may be one, and quoted words must stand in a row."""
+
+_PRONOUNS = {
+    "user": frozenset(("i", "my", "me", "mine", "myself", "we", "our", "us", "user")),
+    "assistant": frozenset(("you", "your", "yours", "yourself", "assistant")),
+}
+ROLE_NAMES = frozenset(_PRONOUNS)
 
 # Letters of scripts written without spaces (Thai, Lao, Burmese, Khmer, Japanese, Chinese), and Korean,
 # whose particles cling to the noun. They are indexed as overlapping pairs.
@@ -110,6 +116,12 @@ def without_names(text: str, names: Collection[str]) -> str:
         return text
     rest = re.sub(rf"\b({'|'.join(map(re.escape, names))})\b(['’]s)?", " ", text)
     return rest if any(word not in STOP_WORDS for word in _plain(rest).split()) else text
+
+
+def asked_roles(words: Collection[str]) -> frozenset[str]:
+    """Who must have said what these words ask for, if they say so: "my dog" the user, "you advised" the assistant."""
+    named = {role for role, pronouns in _PRONOUNS.items() if not pronouns.isdisjoint(words)}
+    return frozenset(named) if len(named) == 1 else frozenset()
 
 
 def telling_words(text: str) -> str:

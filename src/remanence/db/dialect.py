@@ -1,6 +1,7 @@
 """What differs between the two databases, named once."""
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, String, cast, exists, func, text
@@ -8,10 +9,27 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import DeclarativeBase, InstrumentedAttribute
 from sqlalchemy.sql.dml import Insert
 
+from remanence.kit import json
+
 
 def insert(connection: Connection, table: type[DeclarativeBase]) -> "postgresql.Insert | sqlite.Insert":
     """An insert that knows `on_conflict_do_nothing` and `on_conflict_do_update`."""
     return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
+
+
+def written_moment(moment: datetime) -> str:
+    """As SQLAlchemy writes it for SQLite."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
+
+
+def as_moment(found: str | datetime) -> datetime:
+    """As it comes past SQLAlchemy, from either database."""
+    return found if isinstance(found, datetime) else datetime.fromisoformat(found).replace(tzinfo=UTC)
+
+
+def as_list(found: str | list[Any] | None) -> list[Any]:
+    """The same for a list in JSON."""
+    return json.decode(found) if isinstance(found, str) else found or []
 
 
 def notify(connection: Connection, channel: str, payload: str) -> None:

@@ -1,14 +1,15 @@
 """Messages as documents: from a message to be indexed, and back from its row to be shown."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, bindparam, or_, select, text
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, or_, select, text
 
 from remanence.core.llm import EmbeddingConfig
 from remanence.core.message import Message
 from remanence.core.search_text import message_words, said_plainly
+from remanence.db.dialect import as_list, as_moment, written_moment
 from remanence.db.tables import AgentRow, MessageRow
 from remanence.kit import json
 from remanence.search.ports import Document, SearchQuery
@@ -18,36 +19,35 @@ _LATER_PAGES = 200
 _MAX_PAGES = 20
 """Of the newest messages, when most of them say nothing."""
 
-_NEEDED = {
+_NEEDED = (
     *("id", "organization_id", "agent_id", "conversation_id", "role", "name"),
-    *("content", "tool_calls", "tool_returns", "created_at"),
-}
-_COLUMNS = [column for column in MessageRow.__table__.columns if column.name in _NEEDED]
-_BY_ID = (
-    select(*_COLUMNS, MessageRow.is_err, AgentRow.is_deleted)
-    .join(AgentRow, AgentRow.id == MessageRow.agent_id)
-    .where(MessageRow.id.in_(bindparam("ids", expanding=True)))
+    *("created_at", "content", "tool_calls", "tool_returns"),
 )
+_COLUMNS = [MessageRow.__table__.c[name] for name in _NEEDED]
+# A search reads a hundred rows: SQLAlchemy would take longer for them than the database.
+_BY_ID = f"""
+SELECT a.is_deleted, m.is_err, {", ".join(f"m.{name}" for name in _NEEDED)}
+FROM messages AS m JOIN agents AS a ON a.id = m.agent_id WHERE m.id
+"""
+_BY_ID_SQLITE = f"{_BY_ID} IN (SELECT value FROM json_each(?))"
+_BY_ID_POSTGRES = text(f"{_BY_ID} = ANY(CAST(:ids AS text[]))")
 
 
 def message_document(message: Message, organization_id: str) -> Document | None:
     """None for messages that are not to be found: prompts, summaries, notices, bare tool calls."""
     words = message_words(message)
-    return _said(words, message, message.role, organization_id) if words else None
-
-
-def _said(words: str, source: Any, role: str, organization_id: str | None = None) -> Document:
-    """`source` is a message or its row."""
+    if not words:
+        return None
     return Document(
         kind="message",
-        id=source.id,
-        owner_id=source.agent_id,
-        organization_id=organization_id or source.organization_id,
+        id=message.id,
+        owner_id=message.agent_id,
+        organization_id=organization_id,
         text=words,
-        created_at=source.created_at,
-        conversation_id=source.conversation_id,
-        role="assistant" if role == "approval" else role,
-        speaker=source.name if role != "tool" else None,
+        created_at=message.created_at,
+        conversation_id=message.conversation_id,
+        role="assistant" if message.role == "approval" else message.role,
+        speaker=message.name if message.role != "tool" else None,
     )
 
 
@@ -57,14 +57,23 @@ def message_documents(messages: Iterable[Message], organization_id: str) -> list
 
 
 def load_documents(connection: Connection, ids: Sequence[str]) -> dict[str, Document]:
-    rows = (row for row in connection.execute(_BY_ID, {"ids": ids}))
+    rows = (row[2:] for row in _rows(connection, ids))
     return {document.id: document for document in _documents(rows)}
+
+
+def _rows(connection: Connection, ids: Sequence[str]) -> Iterator[Sequence[Any]]:
+    """Whether its agent is deleted, whether it failed, and the columns of each."""
+    if connection.dialect.name == "sqlite":
+        rows = connection.exec_driver_sql(_BY_ID_SQLITE, (json.encode_text(list(ids)),)).all()
+    else:
+        rows = connection.execute(_BY_ID_POSTGRES, {"ids": list(ids)}).all()
+    for *known, moment, content, calls, returns in map(tuple, rows):
+        yield *known, as_moment(moment), *map(as_list, (content, calls, returns))
 
 
 def load_visible(connection: Connection, query: SearchQuery, ids: Sequence[str]) -> dict[str, Document]:
     # The filters are checked here: in SQL they would tempt SQLite away from the primary key.
-    rows = connection.execute(_BY_ID, {"ids": ids})
-    shown = (row for row in rows if not row.is_err and not row.is_deleted)
+    shown = (row[2:] for row in _rows(connection, ids) if not row[0] and not row[1])
     return {document.id: document for document in _documents(shown) if _passes(query, document)}
 
 
@@ -88,23 +97,24 @@ has_order = True
 # The rows beside each of some moments, in one statement. Calls and their returns say nothing, so a few are
 # looked at on either side; the nearest that says something is what was said before or after.
 _ASIDE = 3
-_BESIDE_SQLITE = """
-SELECT c.key AS place, m.id, m.role, m.conversation_id, m.created_at FROM json_each(?) AS c, messages AS m
+_BESIDE_SQLITE = f"""
+SELECT c.key AS place, m.created_at > c.value ->> 1, m.created_at, m.id, m.role, m.conversation_id
+FROM json_each(?) AS c, messages AS m
 WHERE m.id IN (
   SELECT id FROM (SELECT id FROM messages WHERE agent_id = c.value ->> 0 AND created_at < c.value ->> 1
-    ORDER BY created_at DESC LIMIT {aside})
+    ORDER BY created_at DESC LIMIT {_ASIDE})
   UNION ALL
   SELECT id FROM (SELECT id FROM messages WHERE agent_id = c.value ->> 0 AND created_at > c.value ->> 1
-    ORDER BY created_at LIMIT {aside})
+    ORDER BY created_at LIMIT {_ASIDE})
 )
 """
-_BESIDE_POSTGRES = """
-SELECT c.place - 1 AS place, m.id, m.role, m.conversation_id, m.created_at
+_BESIDE_POSTGRES = f"""
+SELECT c.place - 1 AS place, m.created_at > c.moment, m.created_at, m.id, m.role, m.conversation_id
 FROM unnest(CAST(:agents AS text[]), CAST(:moments AS timestamptz[])) WITH ORDINALITY AS c (agent, moment, place)
 CROSS JOIN LATERAL (
-  (SELECT * FROM messages WHERE agent_id = c.agent AND created_at < c.moment ORDER BY created_at DESC LIMIT {aside})
+  (SELECT * FROM messages WHERE agent_id = c.agent AND created_at < c.moment ORDER BY created_at DESC LIMIT {_ASIDE})
   UNION ALL
-  (SELECT * FROM messages WHERE agent_id = c.agent AND created_at > c.moment ORDER BY created_at LIMIT {aside})
+  (SELECT * FROM messages WHERE agent_id = c.agent AND created_at > c.moment ORDER BY created_at LIMIT {_ASIDE})
 ) AS m
 """
 _SPEAKING = {"user", "assistant"}
@@ -115,40 +125,25 @@ def load_neighbours(
 ) -> dict[str, tuple[str | None, str | None]]:
     if not documents:
         return {}
-    beside: list[tuple[list[tuple[datetime, str]], list[tuple[datetime, str]]]] = [
-        ([], []) for _ in documents
-    ]
-    for place, id, role, conversation_id, created_at in _beside(connection, documents):
-        document = documents[place]
-        if role in _SPEAKING and conversation_id == document.conversation_id:
-            is_later = created_at > document.created_at
-            beside[place][is_later].append((created_at, id))
+    beside: list[tuple[list[tuple[Any, str]], list[tuple[Any, str]]]] = [([], []) for _ in documents]
+    for place, is_later, moment, id, role, conversation_id in _beside(connection, documents):
+        if role in _SPEAKING and conversation_id == documents[int(place)].conversation_id:
+            beside[int(place)][bool(is_later)].append((moment, id))
     return {
         document.id: (max(before)[1] if before else None, min(after)[1] if after else None)
         for document, (before, after) in zip(documents, beside, strict=True)
     }
 
 
-def _beside(
-    connection: Connection, documents: Sequence[Document]
-) -> Iterator[tuple[int, str, str, str | None, datetime]]:
+def _beside(connection: Connection, documents: Sequence[Document]) -> Sequence[Row[*tuple[Any, ...]]]:
     if connection.dialect.name == "sqlite":
-        # As the driver of SQLAlchemy writes moments.
-        moments = [
-            [each.owner_id, each.created_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")]
-            for each in documents
-        ]
-        statement = _BESIDE_SQLITE.format(aside=_ASIDE)
-        for row in connection.exec_driver_sql(statement, (json.encode_text(moments),)):
-            at = datetime.fromisoformat(row[4]).replace(tzinfo=UTC)
-            yield int(row[0]), row[1], row[2], row[3], at
-        return
+        places = [[each.owner_id, written_moment(each.created_at)] for each in documents]
+        return connection.exec_driver_sql(_BESIDE_SQLITE, (json.encode_text(places),)).all()
     values = {
         "agents": [each.owner_id for each in documents],
         "moments": [each.created_at for each in documents],
     }
-    for row in connection.execute(text(_BESIDE_POSTGRES.format(aside=_ASIDE)), values):
-        yield int(row[0]), row[1], row[2], row[3], row[4]
+    return connection.execute(text(_BESIDE_POSTGRES), values).all()
 
 
 def load_models(connection: Connection, owner_ids: Sequence[str]) -> dict[str, EmbeddingConfig | None]:
@@ -212,27 +207,43 @@ def _dates(query: SearchQuery) -> list[ColumnElement[bool]]:
     return bounds
 
 
-def _documents(rows: Iterable[Row[Any]]) -> Iterator[Document]:
-    return (document for row in rows if (document := _document(row)) is not None)
+def _documents(rows: Iterable[Sequence[Any]]) -> Iterator[Document]:
+    return (document for row in rows if (document := _document(*row)) is not None)
 
 
-def _document(row: Row[Any]) -> Document | None:
-    content: list[dict[str, Any]] = row.content or []
-    if not row.tool_calls and not row.tool_returns and all(part["type"] == "text" for part in content):
+def _document(
+    id: str,
+    organization_id: str,
+    agent_id: str,
+    conversation_id: str | None,
+    role: str,
+    name: str | None,
+    created_at: datetime,
+    content: list[dict[str, Any]] | None,
+    tool_calls: list[dict[str, Any]] | None,
+    tool_returns: list[dict[str, Any]] | None,
+) -> Document | None:
+    if not tool_calls and not tool_returns and all(part["type"] == "text" for part in content or ()):
         # Most are plain words, and a search reads many: a message need not be made of each.
-        words = said_plainly(row.role, "".join(part["text"] for part in content))
-        return _said(words, row, row.role) if words else None
+        words = said_plainly(role, "".join(part["text"] for part in content or ()))
+        if not words:
+            return None
+        shown = "assistant" if role == "approval" else role
+        return Document(
+            *("message", id, agent_id, organization_id, words, created_at, conversation_id, shown),
+            speaker=name if role != "tool" else None,
+        )
     message = Message.model_validate(
         {
-            "id": row.id,
-            "agent_id": row.agent_id,
-            "role": row.role,
-            "content": row.content or (),
-            "created_at": row.created_at,
-            "name": row.name,
-            "tool_calls": row.tool_calls or (),
-            "tool_returns": row.tool_returns or (),
-            "conversation_id": row.conversation_id,
+            "id": id,
+            "agent_id": agent_id,
+            "role": role,
+            "content": content or (),
+            "created_at": created_at,
+            "name": name,
+            "tool_calls": tool_calls or (),
+            "tool_returns": tool_returns or (),
+            "conversation_id": conversation_id,
         }
     )
-    return message_document(message, row.organization_id)
+    return message_document(message, organization_id)

@@ -3,6 +3,7 @@ row of the index names its model by a number."""
 
 import hashlib
 from collections.abc import Sequence
+from functools import lru_cache
 
 from sqlalchemy import Connection, select
 
@@ -79,4 +80,9 @@ def list_models(
             EmbeddingModelRow.organization_id == organization_id, EmbeddingModelRow.kind.in_(kinds)
         )
     )
-    return {row.id: EmbeddingConfig.model_validate_json(row.config) for row in rows}
+    return {row.id: _read_config(row.config) for row in rows}
+
+
+@lru_cache(maxsize=100)
+def _read_config(text: str) -> EmbeddingConfig:
+    return EmbeddingConfig.model_validate_json(text)

@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, exists, func, select
+from sqlalchemy import Connection, exists, func, select, text
 
 from remanence.core.llm import EmbeddingConfig
+from remanence.db.dialect import as_list, as_moment
 from remanence.db.tables import ArchivePassageRow, ArchiveRow, PassageTagRow
+from remanence.kit import json
 from remanence.search.ports import Document, SearchQuery
 
 _COLUMNS: tuple[Any, ...] = (
@@ -14,23 +16,34 @@ _COLUMNS: tuple[Any, ...] = (
     ArchivePassageRow.organization_id,
     ArchivePassageRow.archive_id,
     ArchivePassageRow.text,
-    ArchivePassageRow.tags,
     ArchivePassageRow.created_at,
+    ArchivePassageRow.tags,
 )
-_BY_ID = (
-    select(*_COLUMNS, ArchivePassageRow.is_deleted, ArchiveRow.is_deleted.label("archive_is_deleted"))
-    .join(ArchiveRow, ArchiveRow.id == ArchivePassageRow.archive_id)
-    .where(ArchivePassageRow.id.in_(bindparam("ids", expanding=True)))
-)
+# A search reads many rows: SQLAlchemy would take longer for them than the database.
+_BY_ID = """
+SELECT p.is_deleted, a.is_deleted, p.id, p.organization_id, p.archive_id, p.text, p.created_at, p.tags
+FROM archival_passages AS p JOIN archives AS a ON a.id = p.archive_id WHERE p.id
+"""
+_BY_ID_SQLITE = f"{_BY_ID} IN (SELECT value FROM json_each(?))"
+_BY_ID_POSTGRES = text(f"{_BY_ID} = ANY(CAST(:ids AS text[]))")
 
 
 def load_documents(connection: Connection, ids: Sequence[str]) -> dict[str, Document]:
-    return {each.id: each for each in _documents(connection.execute(_BY_ID, {"ids": ids}))}
+    return {each.id: each for each in _documents(row[2:] for row in _rows(connection, ids))}
+
+
+def _rows(connection: Connection, ids: Sequence[str]) -> Iterator[Sequence[Any]]:
+    """Whether it is deleted, whether its archive is, and the columns of each."""
+    if connection.dialect.name == "sqlite":
+        rows = connection.exec_driver_sql(_BY_ID_SQLITE, (json.encode_text(list(ids)),)).all()
+    else:
+        rows = connection.execute(_BY_ID_POSTGRES, {"ids": list(ids)}).all()
+    for *known, moment, tags in map(tuple, rows):
+        yield *known, as_moment(moment), as_list(tags)
 
 
 def load_visible(connection: Connection, query: SearchQuery, ids: Sequence[str]) -> dict[str, Document]:
-    rows = connection.execute(_BY_ID, {"ids": ids})
-    shown = (row for row in rows if not row.is_deleted and not row.archive_is_deleted)
+    shown = (row[2:] for row in _rows(connection, ids) if not row[0] and not row[1])
     return {each.id: each for each in _documents(shown) if _passes(query, each)}
 
 
@@ -101,16 +114,8 @@ def list_newest(connection: Connection, query: SearchQuery) -> list[Document]:
     return list(_documents(connection.execute(newest.limit(query.limit))))
 
 
-def _documents(rows: Iterable[Row[*tuple[Any, ...]]]) -> Iterator[Document]:
-    return (
-        Document(
-            kind="passage",
-            id=row.id,
-            owner_id=row.archive_id,
-            organization_id=row.organization_id,
-            text=row.text,
-            created_at=row.created_at,
-            tags=tuple(row.tags or ()),
+def _documents(rows: Iterable[Sequence[Any]]) -> Iterator[Document]:
+    for id, organization_id, archive_id, words, created_at, tags in rows:
+        yield Document(
+            *("passage", id, archive_id, organization_id, words, created_at), tags=tuple(tags or ())
         )
-        for row in rows
-    )

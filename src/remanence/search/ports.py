@@ -64,6 +64,8 @@ class SearchQuery:
     vectors: Mapping[int, Vector] = field(default_factory=dict[int, Vector])
     """The text as the models see it that there are vectors of (`models_for`). Without any, words decide."""
     uses_words: bool = True
+    shows_neighbours: bool = False
+    """Each hit comes with what was said just before and after it."""
     limit: int = 10
 
 
@@ -79,6 +81,8 @@ class Hit:
     snippet: str
     """The part of the text around what was sought."""
     document: Document
+    before: Document | None = None
+    after: Document | None = None
 
 
 class SearchIndex(Protocol):

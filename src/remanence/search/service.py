@@ -8,6 +8,7 @@ from typing import Protocol
 
 from sqlalchemy import Connection
 
+from remanence.core.asked_dates import find_dates
 from remanence.core.llm import EmbeddingConfig
 from remanence.core.parts import split_parts
 from remanence.core.search_text import without_names
@@ -66,7 +67,7 @@ class Search:
     async def _question(self, query: SearchQuery) -> dict[int, Vector]:
         vectors: dict[int, Vector] = {}
         models, names = await self._db.read(self._look_ahead, query)
-        asked = without_names(query.text, names)
+        asked = without_names(query.text, {*names, *(date.text for date in find_dates(query.text))})
         for model, config in models.items():
             try:
                 async with asyncio.timeout(_QUESTION_TIMEOUT_S):

@@ -129,7 +129,7 @@ class SqliteVectors:
         for model, vector in query.vectors.items():
             question = quantise(vector)
             for owner in _owners(query):
-                with self._open(connection, model, owner, vector) as matrix:
+                with self._open(connection, model, owner, vector, is_known=True) as matrix:
                     found |= matrix.similarities(question, documents)
         return {f"{query.kind}-{_uuid(document)}": score for document, score in found.items()}
 
@@ -141,8 +141,19 @@ class SqliteVectors:
             gone |= {(row[0], row[1], row[2]) for row in rows}
         return sorted(gone)
 
-    def _open(self, connection: Connection, model: int, owner: bytes | None, vector: Vector) -> "_OpenMatrix":
-        """The matrix of an owner, or of all owners, with all that this connection can see."""
+    def _open(
+        self,
+        connection: Connection,
+        model: int,
+        owner: bytes | None,
+        vector: Vector,
+        *,
+        is_known: bool = False,
+    ) -> "_OpenMatrix":
+        """The matrix of an owner, or of all owners, with all that this connection can see.
+
+        `is_known`: it was looked at in this transaction, so nothing can have come since.
+        """
         from remanence.search.matrix import Matrix
 
         place = (model, owner)
@@ -158,7 +169,8 @@ class SqliteVectors:
         matrix, lock = known
         lock.acquire()
         try:
-            _catch_up(connection, matrix, model, owner)
+            if not is_known or not matrix.last_key:
+                _catch_up(connection, matrix, model, owner)
         except BaseException:
             lock.release()
             raise

@@ -24,6 +24,7 @@ class ConversationSearch:
             roles=asked.roles,
             start=asked.start,
             end=asked.end,
+            shows_neighbours=True,
             limit=asked.limit,
         )
         hits = await self._search.find(query)

@@ -1,6 +1,7 @@
 """What the conversation search tool understands and how it answers."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -24,6 +25,22 @@ def hit(text: str, *, days_ago: int = 1, role: str = "user") -> Hit:
         role=role,
     )
     return Hit("message-1", 0.81234, 1, None, text, document)
+
+
+def test_what_was_said_beside_a_hit_is_shown_once_and_short() -> None:
+    question, answer = hit("Where do you live?", role="assistant").document, hit("In Porto.")
+    later = replace(question, id="message-2", text="word " * 100, created_at=NOW)
+    found = replace(answer, id="message-1", before=replace(question, id="message-0"), after=later)
+    again = replace(
+        answer, id="message-3", snippet="Porto is nice.", before=replace(question, id="message-0")
+    )
+    first, second = json.loads(render_hits([found, again], timezone="UTC", now=NOW))["results"]
+    assert first["before"] == {"role": "assistant", "content": "Where do you live?"}
+    assert "after" not in first, "that was a day later"
+    assert "before" not in second
+    soon = replace(later, created_at=answer.document.created_at)
+    (shown,) = json.loads(render_hits([replace(found, after=soon)], timezone="UTC", now=NOW))["results"]
+    assert len(shown["after"]["content"]) <= 240
 
 
 def test_a_date_alone_means_the_whole_day_in_the_agents_zone() -> None:

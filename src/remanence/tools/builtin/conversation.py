@@ -2,19 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from textwrap import shorten
 
 from remanence.core.moments import parse_moment, time_ago
 from remanence.kit import json
 from remanence.kit.clock import local_text
 from remanence.kit.json import JsonObject
-from remanence.search.ports import Hit
+from remanence.search.ports import Document, Hit
 from remanence.tools.builtin.outcome import ToolFailure
 
 DEFAULT_LIMIT = 5
 MAX_LIMIT = 50
 _DEFAULT_ROLES = ("user", "assistant")
 _ROLES = ("user", "assistant", "tool")
+_BESIDE_CHARS = 240
+"""Of what was said before or after a hit."""
+_SAME_TALK = timedelta(hours=1)
 _MAX_CHARS = 12_000
 """Of the whole answer: a search must not push out of view what it was made for."""
 
@@ -58,13 +62,15 @@ def parse_limit(value: object, default: int) -> int:
 
 
 def render_hits(hits: Sequence[Hit], *, timezone: str, now: datetime) -> str:
-    """JSON with what a model can use: when, who, how long ago, the words, and how well they fit."""
+    """JSON with what a model can use: when, who, how long ago, the words, what was said before and after, and
+    how well they fit. What is shown once is not shown again."""
     if not hits:
         return json.readable(
             {"message": "Nothing found. Try other words for it, fewer words, or wider dates.", "results": []}
         )
     results: list[JsonObject] = []
     seen: set[tuple[str | None, str]] = set()
+    shown = {hit.id for hit in hits}
     used = left_out = 0
     for rank, hit in enumerate(hits, 1):
         said = (hit.document.role, hit.snippet)
@@ -82,12 +88,24 @@ def render_hits(hits: Sequence[Hit], *, timezone: str, now: datetime) -> str:
         }
         if hit.document.speaker:
             entry["name"] = hit.document.speaker
-        entry["content"] = hit.snippet
+        for key, beside in (("before", hit.before), ("content", hit), ("after", hit.after)):
+            if isinstance(beside, Hit):
+                entry[key] = beside.snippet
+            elif beside is not None and beside.id not in shown and _belongs(beside, hit.document):
+                shown.add(beside.id)
+                said = shorten(beside.text, _BESIDE_CHARS, placeholder=" …")
+                used += len(said)
+                entry[key] = {"role": beside.role, "content": said}
         entry["relevance"] = {"rank": rank, "score": round(hit.score, 3)}
         results.append(entry)
     noun = "message" if len(results) == 1 else "messages"
     rest = f" {left_out} more would be too long to show; narrow the search to see them." if left_out else ""
     return json.readable({"message": f"Found {len(results)} {noun}.{rest}", "results": results})
+
+
+def _belongs(beside: Document, found: Document) -> bool:
+    """Said in the same breath, so to speak."""
+    return abs(beside.created_at - found.created_at) <= _SAME_TALK
 
 
 def parse_span(
