@@ -233,7 +233,7 @@ class Pool:
         meanings = {id: self._near[id] for id in self._texts if self._near.get(id, -2) > least}
         merged = fuse(self._words, meanings, ideal=ideal_bm25(self._rarities))
         self._scores = {
-            id: max(score, SAID_THEN if id in self._then else 0.0) * self._prior(id)
+            id: (max(score, SAID_THEN) if id in self._then else score) * self._prior(id)
             for id, score in merged.items()
             if score > 0 or id in meanings or id in self._then
         }
