@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bench.adapters import measure_adapters
 from bench.figures import ROWS, Figure, Row
 from bench.measures import MEASURES as OF_THE_SERVER
 from bench.measures import Bench, Measure
@@ -26,7 +27,11 @@ from bench.tools import measure_tools
 KINDS = ("sqlite", "postgres")
 Results = Mapping[str, Mapping[str, Figure]]
 
-MEASURES: dict[str, Measure] = {**OF_THE_SERVER, "tools": measure_tools}
+MEASURES: dict[str, Measure] = {
+    **OF_THE_SERVER,
+    "tools": measure_tools,
+    "adapters": measure_adapters,
+}
 
 
 def main() -> int:

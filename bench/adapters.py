@@ -1,28 +1,23 @@
 """CPU of our adapters beside the vendors' own clients: per call, and per streamed token.
 
-    python -m bench.adapters
-
 The scripted model runs in a process of its own, so that only the caller's CPU is counted.
 """
 
-import asyncio
 import subprocess
 import sys
 import time
 import warnings
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import anthropic
-import openai
-from google import genai
-from rich.console import Console
-from rich.table import Table
 from tests.support.keepers import KEEPERS, Keeper
 from tests.support.requests import config, message, request, tool
 
+from bench.figures import Figure
+from bench.measures import Bench
 from remanence.core.llm import ModelRequest
 from remanence.kit.json import JsonObject
 from remanence.llm.adapters import Adapters
@@ -73,6 +68,10 @@ def ours(adapter: ModelAdapter, asked: ModelRequest) -> Ask:
 
 
 def theirs(keeper: Keeper, address: str, body: JsonObject) -> Ask:
+    import anthropic  # here, because they take seconds to load and nothing else needs them
+    import openai
+    from google import genai
+
     client: Any
     match keeper.format:
         case "chat":
@@ -124,16 +123,23 @@ async def measure(tokens: int) -> dict[str, tuple[float, float]]:
     return figures
 
 
-async def main() -> None:
+async def measure_adapters(bench: Bench) -> None:
+    """Not for a quick look: loading the vendors' clients takes longer than all the rest of one."""
+    if bench.is_quick:
+        return
     warnings.simplefilter("ignore")
-    short, long = await measure(_SHORT), await measure(_LONG)
-    table = Table("format", "call, µs", "SDK", "times", "token, µs", "SDK", "times")
+    known = _once()
+    if not known:
+        known.extend([await measure(_SHORT), await measure(_LONG)])
+    short, long = known
     for name in short:
-        token = [(b - a) / (_LONG - _SHORT) for a, b in zip(short[name], long[name], strict=True)]
-        cells = [*short[name], short[name][1] / short[name][0], *token, token[1] / token[0]]
-        table.add_row(name, *(f"{each:.1f}" for each in cells))
-    Console().print(table)
+        tokens = [(b - a) / (_LONG - _SHORT) for a, b in zip(short[name], long[name], strict=True)]
+        for what, (ours_us, theirs_us) in (("call", short[name]), ("token", tokens)):
+            note = f"{ours_us:.1f} µs, the vendor's client {theirs_us:.1f}"
+            bench.figures[f"{name}_{what}"] = Figure(ours_us / theirs_us * 100, note=note)
 
 
-if __name__ == "__main__":
-    asyncio.run(main())
+@cache
+def _once() -> list[dict[str, tuple[float, float]]]:
+    """The database makes no difference, so that both get the same figures."""
+    return []

@@ -74,6 +74,11 @@ ROWS: tuple[Row, ...] = (
     Row("prefix_mean", "reusable prompt prefix, mean", "%", 97, "more"),
     Row("prefix_least", "reusable prompt prefix, least", "%", 90, "more"),
     Row("bytes", "database per stored message", "bytes", 1200, places=0),
+    *(
+        Row(f"{format}_{what}", f"{format}: CPU per {label}, by the vendor's client", "%", 10)
+        for format in ("chat", "responses", "anthropic", "gemini")
+        for what, label in (("call", "call"), ("token", "streamed token"))
+    ),
 )
 
 

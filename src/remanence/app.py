@@ -137,7 +137,9 @@ class _House:
         self._adapters = AdapterRegistry(sources, adapters, self._providers, self._catalogue.resolve_llm)
         self._looking: asyncio.Task[None] | None = None
         self._index = index = open_index(db)
-        self._search = search = Search(db, index, EmbedderRegistry(sources, self._transport).embed)
+        self._search = search = Search(
+            db, index, EmbedderRegistry(sources, self._transport, self._providers).embed
+        )
         default_embedding = _default_embedding(settings)
         self._embedding = BackgroundEmbedding(db, index, search)
         self._archives = ArchiveService(

@@ -9,6 +9,7 @@ from aiohttp import web
 from remanence.errors import ProviderError
 from remanence.llm.adapters import Adapters
 from remanence.llm.hosted import HostedSource, Provider
+from remanence.llm.keys import Site
 from remanence.llm.listing import Lister
 from remanence.llm.transport import Transport
 from remanence.llm.vendors import get_vendor
@@ -209,7 +210,8 @@ async def test_openrouter_lists_to_everybody_so_its_key_is_asked_about(
     serve: Serve, transport: Transport
 ) -> None:
     address, _ = await serve({"/api/v1/models": {"data": [{"id": "a/b", "context_length": 5}]}})
-    lister = Lister(transport, get_vendor("openrouter"), f"{address}/api/v1", "sk-x", "openrouter")
+    site = Site(get_vendor("openrouter"), f"{address}/api/v1", "sk-x", "openrouter")
+    lister = Lister(transport, site)
     assert [model.context for model in await lister.fetch()] == [5]
     with pytest.raises(ProviderError, match="404"):
         await lister.check()

@@ -123,6 +123,7 @@ ARCHIVES = {
     "archival.tools": "An agent keeps notes with the step that made them, and finds them.",
     "archival.tools.errors": "A note that cannot be kept is answered with the reason.",
     "archival.without-vectors": "Where the embedding model does not answer, words are enough.",
+    "archives.reembed": "An archive that is given another embedding model is embedded anew.",
     "archives.agents": "An archive is attached, shared, detached, and outlives its agents.",
     "archives.crud": "Archives are made, read, changed, listed and deleted with their passages.",
     "archives.errors": "What cannot be is refused and changes nothing.",
@@ -412,6 +413,7 @@ PROVIDERS = {
     "providers.crud": "Providers of one's own are made, listed, changed and deleted; a name is taken once.",
     "providers.errors": "An unknown type, a bad name or address is refused and nothing is left behind.",
     "providers.models": "Their models are listed as byok and can be talked to, by their organisation alone.",
+    "providers.embeddings": "Archives can be embedded by an organisation's own provider.",
     "providers.secret": "Keys are encrypted at rest and never returned.",
 }
 

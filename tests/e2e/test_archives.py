@@ -7,6 +7,7 @@ import letta_client
 import pytest
 from tests.support.scripted_model import calls, says
 from tests.support.talks import Talk
+from tests.support.waiting import until_sync
 
 from remanence.kit import json
 
@@ -306,3 +307,22 @@ def test_no_archive_is_seen_from_another_organisation(talk: Talk) -> None:
         assert attach.status_code == 404
     finally:
         stranger.close()
+
+
+@pytest.mark.promise("archives.reembed")
+def test_an_archive_that_gets_another_model_is_embedded_anew(talk: Talk) -> None:
+    made = talk.ask("POST", "/v1/archives/", json={"name": "notes", "embedding": "local/wordllama-256"})
+    path = f"/v1/archives/{made['id']}"
+    talk.ask("POST", f"{path}/passages", json={"text": "The figs are ripe."})
+    assert talk.ask("PATCH", path, json={"name": "Notes"})["embedding_config"] == made["embedding_config"]
+
+    changed = talk.ask("PATCH", path, json={"embedding": "openai/embed-of-unknown-size"})
+    config = changed["embedding_config"]
+    assert (config["handle"], config["embedding_dim"]) == ("openai/embed-of-unknown-size", 64)
+    until_sync(lambda: ["The figs are ripe."] in talk.model.embedded)
+    question = {"query": "ripe figs", "archive_id": made["id"]}
+    found = talk.ask("POST", "/v1/passages/search", json=question)
+    assert [each["passage"]["embedding_config"]["handle"] for each in found] == [config["handle"]]
+
+    assert refusal(talk, "PATCH", path, json={"embedding": "nobody/knows"}) == 400
+    assert talk.get(path)["embedding_config"] == config

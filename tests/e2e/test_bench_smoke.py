@@ -26,7 +26,12 @@ async def test_the_bench_fills_every_row(database: str, tmp_path: Path) -> None:
     output, _ = await bench.communicate()
     assert bench.returncode == 0, output.decode()
     found = json.decode(figures.read_bytes())["figures"][database]
-    # What has to be installed first is measured only where there is a registry to install it from.
-    assert list(found) == [row.name for row in ROWS if row.name != "tool_cold" or "tool_cold" in found]
+    # What has to be installed first is measured only where there is a registry to install it from, and the
+    # vendors' clients only by those who have time.
+    assert list(found) == [
+        row.name
+        for row in ROWS
+        if (row.name != "tool_cold" or "tool_cold" in found) and "vendor's client" not in row.label
+    ]
     assert found["queue"]["value"] == 8
     assert found["crowd_failed"]["value"] == 0

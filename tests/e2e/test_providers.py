@@ -69,6 +69,8 @@ def test_keys_are_kept_encrypted_and_shown_to_nobody(
         ({"base_url": "ftp://host"}, 400),
         ({"api_key": None}, 422),
         ({"provider_type": "azure", "base_url": None}, 400),
+        ({"provider_type": "bedrock", "base_url": None}, 400),
+        ({"provider_type": "google_vertex", "base_url": None, "api_key": "{}", "region": "here"}, 400),
     ],
 )
 def test_what_cannot_work_is_refused(
@@ -130,3 +132,17 @@ def test_its_models_can_be_talked_to_by_its_organisation_alone(
     assert gone.status_code == 500
     assert "is gone" in gone.text
     shared_model.verify()
+
+
+@pytest.mark.promise("providers.embeddings")
+def test_an_archive_is_embedded_by_a_provider_of_its_organisation(
+    tenant: Tenant, given: dict[str, Any], shared_model: ScriptedModel
+) -> None:
+    create(tenant, given, name="mine", provider_type="openai")
+    handle = "mine/text-embedding-3-small"
+    archive = tenant.http.post("/v1/archives/", json={"name": "notes", "embedding": handle}).json()
+    passages = f"/v1/archives/{archive['id']}/passages"
+    kept = tenant.http.post(passages, json={"text": "Quinces, from the garden"}).json()
+    assert kept["embedding_config"]["handle"] == handle
+    assert len(kept["embedding"]) == 64
+    assert ["Quinces, from the garden"] in shared_model.embedded

@@ -38,7 +38,7 @@ class Model:
         self.answers = True
 
     async def __call__(
-        self, config: EmbeddingConfig, texts: Sequence[str], *, is_query: bool = False
+        self, config: EmbeddingConfig, texts: Sequence[str], *, organization_id: str, is_query: bool = False
     ) -> list[Vector]:
         if not self.answers:
             raise ProviderTimeout("silence")

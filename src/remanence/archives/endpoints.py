@@ -60,8 +60,7 @@ def router(db: Database, service: ArchiveService) -> APIRouter:
 
     @routes.patch("/archives/{archive_id}", tags=["archives"])
     async def modify_archive(actor: ActingUser, archive_id: ArchiveIdPath, body: ArchiveUpdate) -> JsonBytes:
-        changes = body.model_dump(exclude_none=True)
-        return JsonBytes(archive_body(await db.write(repository.update_archive, actor, archive_id, changes)))
+        return JsonBytes(archive_body(await service.update(actor, archive_id, body)))
 
     @routes.delete("/archives/{archive_id}", status_code=204, tags=["archives"])
     async def delete_archive(actor: ActingUser, archive_id: ArchiveIdPath) -> Response:

@@ -83,6 +83,14 @@ def update_archive(connection: Connection, actor: Actor, archive_id: str, change
     return get_archive(connection, actor, archive_id)
 
 
+def set_passage_models(connection: Connection, archive_id: str, config: EmbeddingConfig) -> None:
+    connection.execute(
+        update(ArchivePassageRow)
+        .where(ArchivePassageRow.archive_id == archive_id)
+        .values(embedding_config=config)
+    )
+
+
 def delete_archive(connection: Connection, index: SearchIndex, actor: Actor, archive_id: str) -> None:
     """With its passages. Raises NotFound."""
     get_archive(connection, actor, archive_id)

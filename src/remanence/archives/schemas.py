@@ -21,14 +21,19 @@ _MAX_BATCH = 10_000
 _DIGITS = 6
 
 
-class ArchiveCreate(BaseModel):
-    name: Name
-    description: StoredText | None = None
+class EmbeddingChoice(BaseModel):
+    """A model by its handle, or described in full."""
+
     embedding: str | None = None
     embedding_config: EmbeddingConfig | None = None
 
 
-class ArchiveUpdate(BaseModel):
+class ArchiveCreate(EmbeddingChoice):
+    name: Name
+    description: StoredText | None = None
+
+
+class ArchiveUpdate(EmbeddingChoice):
     name: Name | None = None
     description: StoredText | None = None
 

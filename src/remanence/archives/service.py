@@ -8,8 +8,9 @@ from sqlalchemy import Connection
 
 from remanence.archives import repository
 from remanence.archives.repository import Holder
-from remanence.archives.schemas import ArchiveCreate, PassageCreate
+from remanence.archives.schemas import ArchiveCreate, ArchiveUpdate, EmbeddingChoice, PassageCreate
 from remanence.core.actor import Actor
+from remanence.core.llm import EmbeddingConfig
 from remanence.core.page import Page
 from remanence.core.passage import MAX_TOKENS, Archive, Passage, PassageAdded
 from remanence.core.vector import Vector
@@ -19,6 +20,7 @@ from remanence.kit.clock import utc_now
 from remanence.kit.ids import ArchiveId, new_archive_id, new_passage_id
 from remanence.kit.tokens import count_tokens
 from remanence.llm.catalogue import Catalogue
+from remanence.search.embedding import embed_anew
 from remanence.search.ports import Hit, SearchIndex, SearchQuery
 from remanence.search.service import Search
 
@@ -56,10 +58,7 @@ class ArchiveService:
 
     async def create(self, actor: Actor, body: ArchiveCreate) -> Archive:
         """Raises BadArgument for an unknown embedding model."""
-        config = body.embedding_config
-        handle = body.embedding or self._default_embedding
-        if config is None and handle is not None:
-            config = await self._catalogue.resolve_embedding(handle, actor.organization_id)
+        config = await self._config_of(actor, body, self._default_embedding)
         now = utc_now()
         archive = Archive(
             id=new_archive_id(),
@@ -73,6 +72,33 @@ class ArchiveService:
             last_updated_by_id=actor.user_id,
         )
         return await self._db.write(repository.insert_archive, archive)
+
+    async def update(self, actor: Actor, archive_id: str, body: ArchiveUpdate) -> Archive:
+        """A new embedding model embeds anew what is there; until that is done the old vectors serve.
+
+        Raises NotFound, and BadArgument for an unknown embedding model.
+        """
+        config = await self._config_of(actor, body, None)
+        changes = body.model_dump(exclude_none=True, exclude={"embedding", "embedding_config"})
+
+        def write(connection: Connection) -> Archive:
+            before = repository.get_archive(connection, actor, archive_id)
+            if config is None or config == before.embedding_config:
+                return repository.update_archive(connection, actor, archive_id, changes)
+            changed = changes | {"embedding_config": config}
+            repository.set_passage_models(connection, archive_id, config)
+            embed_anew(connection, archive_id)
+            return repository.update_archive(connection, actor, archive_id, changed)
+
+        return await self._db.write(write)
+
+    async def _config_of(
+        self, actor: Actor, body: EmbeddingChoice, default: str | None
+    ) -> EmbeddingConfig | None:
+        handle = body.embedding or default
+        if body.embedding_config is not None or handle is None:
+            return body.embedding_config
+        return await self._catalogue.resolve_embedding(handle, actor.organization_id)
 
     async def delete(self, actor: Actor, archive_id: str) -> None:
         def write(connection: Connection) -> None:
@@ -101,11 +127,16 @@ class ArchiveService:
             )
             for each in given
         ]
-        embeddings = await self._search.embed_all(archive.embedding_config, [each.text for each in passages])
+        texts = [each.text for each in passages]
+        embeddings = await self._search.embed_all(archive.embedding_config, texts, actor.organization_id)
 
         def write(connection: Connection) -> None:
-            repository.get_archive(connection, actor, archive_id)  # it may have been deleted meanwhile
-            repository.insert_passages(connection, self._index, passages, embeddings)
+            # It may have been deleted meanwhile, or been given another model.
+            current = repository.get_archive(connection, actor, archive_id).embedding_config
+            is_same = current == archive.embedding_config
+            fitting = [each.model_copy(update={"embedding_config": current}) for each in passages]
+            vectors = embeddings if is_same else [None] * len(passages)
+            repository.insert_passages(connection, self._index, passages if is_same else fitting, vectors)
 
         await self._db.write(write)
         pairs = zip(passages, embeddings, strict=True)
@@ -130,7 +161,7 @@ class ArchiveService:
                 "belongs. Insert it into one of them by its id, or detach the others."
             )
         config = holder.archives[0].embedding_config if holder.archives else holder.embedding_config
-        (embedding,) = await self._search.embed_all(config, [given.text])
+        (embedding,) = await self._search.embed_all(config, [given.text], actor.organization_id)
         return PassageAdded(
             id=new_passage_id(),
             text=given.text,

@@ -8,6 +8,7 @@ from remanence.llm.anthropic_messages import AnthropicMessages
 from remanence.llm.chat_completions import ChatCompletions
 from remanence.llm.clouds import base_for
 from remanence.llm.gemini import Gemini
+from remanence.llm.keys import Site
 from remanence.llm.openai_models import is_reasoning_model
 from remanence.llm.ports import ModelAdapter
 from remanence.llm.responses import Responses
@@ -54,24 +55,13 @@ class Adapters:
         adapter = self._made.get(key)
         if adapter is None:
             there = base_for(vendor, base_url, format)
-            adapter = self._made[key] = self._make(format, vendor, there, api_key, provider, sign)
+            site = Site(vendor, there, api_key, provider, sign)
+            adapter = self._made[key] = _KINDS[format](self._transport, site)
             if len(self._made) > _MOST_ADAPTERS:
                 self._made.popitem(last=False)
         else:
             self._made.move_to_end(key)
         return adapter
-
-    def _make(
-        self,
-        format: Format,
-        vendor: Vendor,
-        base_url: str,
-        api_key: str | None,
-        provider: str,
-        sign: Sign | None,
-    ) -> ModelAdapter:
-        kind = _KINDS[format]
-        return kind(self._transport, vendor, base_url=base_url, api_key=api_key, provider=provider, sign=sign)
 
 
 _KINDS = {

@@ -12,37 +12,20 @@ from remanence.llm.anthropic_options import make_options
 from remanence.llm.anthropic_reply import AnthropicReplyReader
 from remanence.llm.aws_events import FrameSplitter
 from remanence.llm.clouds import hosting_of
-from remanence.llm.keys import key_headers
-from remanence.llm.transport import Endpoint, Sign, Transport, make_endpoint
-from remanence.llm.vendors import Vendor
+from remanence.llm.keys import Site
+from remanence.llm.transport import Endpoint, Transport
 
 
 class AnthropicMessages:
     """A `ModelAdapter` for one address, of Anthropic's own or of a cloud that serves its models."""
 
-    def __init__(
-        self,
-        transport: Transport,
-        vendor: Vendor,
-        *,
-        base_url: str,
-        api_key: str | None,
-        provider: str,
-        sign: Sign | None = None,
-    ) -> None:
+    def __init__(self, transport: Transport, site: Site) -> None:
         self._transport = transport
-        self._hosting = hosting_of(vendor)
-        self._base_url = base_url
-        self._make_endpoint = partial(
-            make_endpoint,
-            provider=provider,
-            api_key=api_key,
-            extra=key_headers(vendor, base_url, api_key),
-            sign=sign,
-        )
+        self._site = site
+        self._hosting = hosting_of(site.vendor)
         self._endpoints: dict[str, Endpoint] = {}
         has_frames = self._hosting is not None and self._hosting.has_frames
-        self._make_reader = partial(_make_reader, provider, has_frames)
+        self._make_reader = partial(_make_reader, site.provider, has_frames)
 
     def payload(self, request: ModelRequest) -> JsonObject:
         return json.decode(self._body(request))
@@ -55,7 +38,7 @@ class AnthropicMessages:
         path = self._hosting.path.format(model=quote(model, safe=":@")) if self._hosting else "/messages"
         endpoint = self._endpoints.get(path)
         if endpoint is None:
-            endpoint = self._endpoints[path] = self._make_endpoint(f"{self._base_url}{path}")
+            endpoint = self._endpoints[path] = self._site.endpoint(f"{self._site.base_url}{path}")
         return endpoint
 
     def _body(self, request: ModelRequest) -> bytes:

@@ -8,14 +8,13 @@ from remanence.core.llm import (
     FinishReason,
     ReasoningDelta,
     TextDelta,
-    ToolCallDelta,
     Usage,
 )
 from remanence.kit import json
 from remanence.kit.json import JsonObject
 from remanence.llm.aws_events import FrameSplitter
 from remanence.llm.failures import failure_of_chunk
-from remanence.llm.reply_reader import EventReader
+from remanence.llm.reply_reader import CallingReader
 
 _REASONS: dict[str, FinishReason] = {
     "max_tokens": "length",
@@ -24,18 +23,13 @@ _REASONS: dict[str, FinishReason] = {
 }
 
 
-class AnthropicReplyReader(EventReader):
-    __slots__ = ("_calls", "_empty", "_has_spoken", "_reason", "_refusal", "_usage")
+class AnthropicReplyReader(CallingReader):
+    __slots__ = ("_reason", "_refusal", "_usage")
 
     def __init__(
         self, headers: Mapping[str, str], provider: str, events: FrameSplitter | None = None
     ) -> None:
         super().__init__(provider, headers, events)
-        self._calls: dict[int, int] = {}
-        """From the number of a block to that of the call in it."""
-        self._empty: set[int] = set()
-        """Calls that have no arguments yet."""
-        self._has_spoken = False
         self._reason: str | None = None
         self._refusal: JsonObject = {}
         self._usage: JsonObject = {}
@@ -70,15 +64,15 @@ class AnthropicReplyReader(EventReader):
         for index, block in enumerate(body["content"]):
             self._open(block, index, deltas)
             if block["type"] == "tool_use":
-                self._arguments(index, json.encode_text(block["input"]), deltas)
+                self.add_arguments(index, json.encode_text(block["input"]), deltas)
         self._end(body)
         self._usage = body.get("usage") or {}
         self.request_id = self.request_id or body.get("id")
 
     def finish(self, deltas: list[Delta]) -> None:
-        deltas += [ToolCallDelta(index, arguments="{}") for index in sorted(self._empty)]
-        reason = _REASONS.get(self._reason or "", "tool_calls" if self._calls else "stop")
-        if reason == "content_filter" and not self._has_spoken:
+        self.close_calls(deltas)
+        reason = _REASONS.get(self._reason or "", "tool_calls" if self.has_calls else "stop")
+        if reason == "content_filter" and not self.has_spoken:
             raise self.refused(
                 self._refusal.get("explanation") or self._refusal.get("category") or "no reason given"
             )
@@ -94,7 +88,7 @@ class AnthropicReplyReader(EventReader):
         match block["type"]:
             case "text":
                 if text := block.get("text"):
-                    self._has_spoken = True
+                    self.has_spoken = True
                     deltas.append(TextDelta(text))
             case "thinking":
                 signature = block.get("signature") or None
@@ -103,32 +97,23 @@ class AnthropicReplyReader(EventReader):
             case "redacted_thinking":
                 deltas.append(ReasoningDelta(block["data"], is_redacted=True))
             case "tool_use":
-                self._has_spoken = True
-                call = self._calls[index] = len(self._calls)
-                self._empty.add(call)
-                deltas.append(ToolCallDelta(call, block["id"], block["name"]))
+                self.open_call(index, block["id"], block["name"], deltas)
             case _:
                 pass
 
     def _read_delta(self, delta: JsonObject, index: int, deltas: list[Delta]) -> None:
         match delta["type"]:
             case "text_delta":
-                self._has_spoken = True
+                self.has_spoken = True
                 deltas.append(TextDelta(delta["text"]))
             case "input_json_delta":
-                self._arguments(index, delta["partial_json"], deltas)
+                self.add_arguments(index, delta["partial_json"], deltas)
             case "thinking_delta":
                 deltas.append(ReasoningDelta(delta["thinking"]))
             case "signature_delta":
                 deltas.append(ReasoningDelta("", delta["signature"]))
             case _:
                 pass
-
-    def _arguments(self, index: int, text: str, deltas: list[Delta]) -> None:
-        if text:
-            call = self._calls[index]
-            self._empty.discard(call)
-            deltas.append(ToolCallDelta(call, arguments=text))
 
 
 def read_usage(usage: JsonObject) -> Usage:

@@ -96,10 +96,10 @@ class Catalogue:
         return found
 
     async def resolve_embedding(self, handle: str, organization_id: OrgId | None = None) -> EmbeddingConfig:
-        """Raises `BadArgument` if this is no handle or nobody has the model."""
+        """Raises `BadArgument` if this is no handle or nobody has the model, and `ProviderError`."""
         sources = await self.sources_for(organization_id)
         source, name = _split(handle, sources)
-        found = source.find_embedding(name) if source is not None else None
+        found = await source.ask_embedding(name) if source is not None else None
         if found is None:
             raise BadArgument(f"There is no embedding model '{handle}'. {_offer(sources)}")
         return found.embedding_config()

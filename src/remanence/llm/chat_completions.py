@@ -15,11 +15,10 @@ from remanence.kit.json import JsonObject
 from remanence.llm.chat_encoding import EncodingStyle, encode_messages, style_of
 from remanence.llm.chat_options import make_options
 from remanence.llm.chat_reply import ChatReplyReader
-from remanence.llm.keys import key_headers
+from remanence.llm.keys import Site
 from remanence.llm.printed_calls import PrintedCallReader
 from remanence.llm.prompted_tools import call_schema, encode_prompted
-from remanence.llm.transport import ReplyReader, Sign, Transport, make_endpoint
-from remanence.llm.vendors import Vendor
+from remanence.llm.transport import ReplyReader, Transport
 
 log = logging.getLogger(__name__)
 
@@ -47,28 +46,15 @@ class _Habits:
 
 
 class ChatCompletions:
-    """A `ModelAdapter` for one address of one vendor. `base_url` is a normalised one (`addresses.py`)."""
+    """A `ModelAdapter` for one address of one vendor."""
 
-    def __init__(
-        self,
-        transport: Transport,
-        vendor: Vendor,
-        *,
-        base_url: str,
-        api_key: str | None,
-        provider: str,
-        sign: Sign | None = None,
-    ) -> None:
+    def __init__(self, transport: Transport, site: Site) -> None:
         self._transport = transport
+        vendor = site.vendor
         self._quirks = vendor.quirks
-        self._provider = provider
-        self._endpoint = make_endpoint(
-            f"{base_url}/chat/completions",
-            provider=self._provider,
-            api_key=api_key,
-            extra=key_headers(vendor, base_url, api_key),
-            pulse=f"{base_url}/models" if vendor.is_local else None,
-            sign=sign,
+        self._provider = site.provider
+        self._endpoint = site.endpoint(
+            f"{site.base_url}/chat/completions", pulse=f"{site.base_url}/models" if vendor.is_local else None
         )
         # An extension that servers which merely speak the format may refuse.
         self._takes_cache_key = self._endpoint.url.host == "api.openai.com"

@@ -1,10 +1,12 @@
 """What can be told from the name of a Claude model: how it is asked to think, and what it then refuses."""
 
 import re
+from functools import lru_cache
 
 _NUMBERS = re.compile(r"(?<![\d.])(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
 
 
+@lru_cache(256)
 def version_of(model: str) -> tuple[int, int]:
     """`claude-3-7-sonnet-20250219` is (3, 7), `claude-opus-5` (5, 0); (0, 0) for names without numbers."""
     name = model.rpartition("/")[2].partition("claude")[2]

@@ -1,13 +1,14 @@
 """Vectors from a provider over HTTP, in any of the formats that `embedding_formats.py` knows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from remanence.core.llm import EmbeddingConfig
 from remanence.core.vector import Vector, pack_vector
 from remanence.errors import BadReply
 from remanence.kit import json
 from remanence.llm.embedding_formats import format_of
-from remanence.llm.transport import Transport, make_endpoint
+from remanence.llm.keys import Site
+from remanence.llm.transport import Transport
 
 _TIMEOUT_S = 60
 _MAX_TRIES = 3
@@ -18,23 +19,13 @@ _MAX_CHARS = 24_000
 class HostedEmbedder:
     """An `Embedder`."""
 
-    def __init__(
-        self,
-        transport: Transport,
-        config: EmbeddingConfig,
-        *,
-        base_url: str,
-        api_key: str | None,
-        provider_name: str,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, transport: Transport, config: EmbeddingConfig, site: Site) -> None:
         self._transport = transport
         self._model = config.embedding_model
         self._batch = max(1, config.batch_size)
         self._format = format_of(config.embedding_endpoint_type)
-        self._provider = provider_name
-        url = f"{base_url}{self._format.path.format(model=self._model)}"
-        self._endpoint = make_endpoint(url, provider=provider_name, api_key=api_key, extra=headers)
+        self._provider = site.provider
+        self._endpoint = site.endpoint(f"{site.base_url}{self._format.path.format(model=self._model)}")
 
     async def embed(self, texts: Sequence[str], *, is_query: bool = False) -> list[Vector]:
         vectors: list[Vector] = []

@@ -10,32 +10,18 @@ from remanence.kit.json import JsonObject
 from remanence.llm.gemini_encoding import encode_history
 from remanence.llm.gemini_options import make_options
 from remanence.llm.gemini_reply import GeminiReplyReader
-from remanence.llm.keys import key_headers
-from remanence.llm.transport import Endpoint, Sign, Transport, make_endpoint
-from remanence.llm.vendors import Vendor
+from remanence.llm.keys import Site
+from remanence.llm.transport import Endpoint, Transport
 
 
 class Gemini:
     """A `ModelAdapter` for one address. The model stands in the path there."""
 
-    def __init__(
-        self,
-        transport: Transport,
-        vendor: Vendor,
-        *,
-        base_url: str,
-        api_key: str | None,
-        provider: str,
-        sign: Sign | None = None,
-    ) -> None:
+    def __init__(self, transport: Transport, site: Site) -> None:
         self._transport = transport
-        self._base_url = base_url
-        self._api_key = api_key
-        self._headers = key_headers(vendor, base_url, api_key)
-        self._provider = provider
-        self._sign = sign
+        self._site = site
         self._endpoints: dict[str, Endpoint] = {}
-        self._make_reader = partial(_make_reader, provider)
+        self._make_reader = partial(_make_reader, site.provider)
 
     def payload(self, request: ModelRequest) -> JsonObject:
         return json.decode(self._body(request))
@@ -48,12 +34,8 @@ class Gemini:
         endpoint = self._endpoints.get(model)
         if endpoint is None:
             path = model if "/" in model else f"models/{model}"  # tunedModels/… say what they are
-            endpoint = self._endpoints[model] = make_endpoint(
-                f"{self._base_url}/{quote(path)}:streamGenerateContent?alt=sse",
-                provider=self._provider,
-                api_key=self._api_key,
-                extra=self._headers,
-                sign=self._sign,
+            endpoint = self._endpoints[model] = self._site.endpoint(
+                f"{self._site.base_url}/{quote(path)}:streamGenerateContent?alt=sse"
             )
         return endpoint
 

@@ -6,14 +6,15 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from remanence.core.llm import EmbeddingConfig, LLMConfig
-from remanence.errors import BadArgument, ProviderError
+from remanence.core.vector import dimensions_of
+from remanence.errors import BadArgument, ProviderError, ProviderRefused
 from remanence.llm import claude_models, gemini_options
 from remanence.llm.adapters import Adapters, format_of
 from remanence.llm.addresses import is_same_origin, normalise_base_url
 from remanence.llm.clouds import Access, home_of, signer_of
 from remanence.llm.embedding import HostedEmbedder
-from remanence.llm.keys import key_headers
-from remanence.llm.known_models import known_models
+from remanence.llm.keys import Site
+from remanence.llm.known_models import KnownModels, known_models
 from remanence.llm.listing import Lister
 from remanence.llm.model_lists import ListedModel, is_language_model
 from remanence.llm.openai_models import is_reasoning_model
@@ -69,6 +70,10 @@ class HostedSource:
         self._key = provider.api_key if self._sign is None else None
         """What goes over the wire as it is."""
         self._known = known_models(self._vendor.known_as or self._vendor.name)
+        if self._vendor.cloud is not None:
+            self._known = KnownModels(self._known.models)  # vectors are asked for in ways of their own there
+        self._dimensions: dict[str, int] = {}
+        """Of vectors, learned by asking for one."""
         self._windows: dict[str, int] = {}
         """Of models whose list does not tell them."""
         self._listed: dict[str, ListedModel] | None = {} if provider.is_found else None
@@ -114,10 +119,22 @@ class HostedSource:
         return self._info(listed) if listed is not None else None
 
     def find_embedding(self, name: str) -> EmbeddingInfo | None:
-        size = self._known.embeddings.get(name)
+        size = self._known.embeddings.get(name) or self._dimensions.get(name)
         if size is not None:
             return self._embedding(name, size)
         return next((each for each in self.embeddings() if each.name == name), None)
+
+    async def ask_embedding(self, name: str) -> EmbeddingInfo | None:
+        found = self.find_embedding(name)
+        if found is None and ((self._listed or {}).get(name) is not None or "embed" in name.lower()):
+            config = self._embedding(name, 1).embedding_config()
+            try:
+                [vector] = await self.embedder(config).embed(["How long is a vector?"])
+            except ProviderRefused:
+                return None
+            self._dimensions[name] = dimensions_of(vector)
+            found = self._embedding(name, self._dimensions[name])
+        return found
 
     async def refresh(self) -> None:
         try:
@@ -142,7 +159,12 @@ class HostedSource:
 
     def lister(self, provider: str) -> Lister:
         """`provider` is what it is called in errors."""
-        return Lister(self._transport, self._vendor, self._base_url, self._key, provider, self._sign)
+        return Lister(self._transport, self._site(self._base_url, self._key, provider))
+
+    def _site(self, base_url: str, api_key: str | None, provider: str) -> Site:
+        return Site(
+            self._vendor, base_url, api_key, provider, self._sign if base_url == self._base_url else None
+        )
 
     def serves(self, config: LLMConfig) -> bool:
         if find_vendor(config.model_endpoint_type) is not self._vendor and (
@@ -173,14 +195,7 @@ class HostedSource:
 
     def embedder(self, config: EmbeddingConfig) -> Embedder:
         base_url, api_key = self._way_to(None if config.handle is not None else config.embedding_endpoint)
-        return HostedEmbedder(
-            self._transport,
-            config,
-            base_url=base_url,
-            api_key=api_key,
-            provider_name=self.name,
-            headers=key_headers(self._vendor, base_url, api_key),
-        )
+        return HostedEmbedder(self._transport, config, self._site(base_url, api_key, self.name))
 
     def _way_to(self, given: str | None) -> tuple[str, str | None]:
         """The address to use, and the key, which goes nowhere except to the servers it was issued for."""

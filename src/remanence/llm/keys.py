@@ -1,15 +1,38 @@
-"""How each vendor wants to be shown a key."""
+"""Where a provider is, and how it is shown who asks."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from yarl import URL
 
+from remanence.llm.transport import Endpoint, Sign, make_endpoint
 from remanence.llm.vendors import Vendor
 
 _ANTHROPIC_VERSION = "2023-06-01"
 
 
-def key_headers(vendor: Vendor, base_url: str, api_key: str | None) -> Mapping[str, str] | None:
+@dataclass(frozen=True, slots=True)
+class Site:
+    vendor: Vendor
+    base_url: str
+    """A normalised one (`addresses.py`)."""
+    api_key: str | None = field(repr=False)
+    provider: str
+    """What it is called in errors."""
+    sign: Sign | None = field(default=None, repr=False)
+
+    def endpoint(self, url: str, *, pulse: str | None = None) -> Endpoint:
+        return make_endpoint(
+            url,
+            provider=self.provider,
+            api_key=self.api_key,
+            extra=_key_headers(self.vendor, self.base_url, self.api_key),
+            pulse=pulse,
+            sign=self.sign,
+        )
+
+
+def _key_headers(vendor: Vendor, base_url: str, api_key: str | None) -> Mapping[str, str] | None:
     """The headers with the key; None where it goes as a bearer token."""
     match vendor.format:
         case "anthropic":

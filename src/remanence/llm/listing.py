@@ -8,7 +8,7 @@ from yarl import URL
 from remanence.errors import BadReply, ProviderError
 from remanence.kit import json
 from remanence.kit.json import JsonObject
-from remanence.llm.keys import key_headers
+from remanence.llm.keys import Site
 from remanence.llm.model_lists import (
     ListedModel,
     read_bedrock_lists,
@@ -19,8 +19,7 @@ from remanence.llm.model_lists import (
     read_vertex_list,
     with_served_context,
 )
-from remanence.llm.transport import Endpoint, Sign, Transport, make_endpoint
-from remanence.llm.vendors import Vendor
+from remanence.llm.transport import Transport
 
 _TIMEOUT_S = 10
 _AT_ONCE = 8
@@ -29,21 +28,11 @@ _AT_ONCE = 8
 class Lister:
     """The lists of one provider. Raises `ProviderError`."""
 
-    def __init__(
-        self,
-        transport: Transport,
-        vendor: Vendor,
-        base_url: str,
-        api_key: str | None,
-        provider: str,
-        sign: Sign | None = None,
-    ) -> None:
-        self._sign = sign
+    def __init__(self, transport: Transport, site: Site) -> None:
         self._transport = transport
-        self._vendor = vendor
-        self._base_url = base_url
-        self._api_key = api_key
-        self._provider = provider
+        self._site = site
+        self._vendor = site.vendor
+        self._base_url = site.base_url
 
     async def fetch(self) -> list[ListedModel]:
         match self._vendor.listing:
@@ -111,22 +100,18 @@ class Lister:
         ).rstrip("/")
 
     async def _get(self, url: str) -> Any:
-        return await self._transport.fetch_json(self._endpoint(url), timeout_s=_TIMEOUT_S)
+        return await self._transport.fetch_json(self._site.endpoint(url), timeout_s=_TIMEOUT_S)
 
     async def _try(self, url: str, body: JsonObject | None = None) -> JsonObject:
         """What may be had beside the list; nothing where it may not."""
         content = json.encode(body) if body is not None else None
         try:
-            found = await self._transport.fetch_json(self._endpoint(url), timeout_s=_TIMEOUT_S, body=content)
+            found = await self._transport.fetch_json(
+                self._site.endpoint(url), timeout_s=_TIMEOUT_S, body=content
+            )
         except ProviderError:
             return {}
         return cast("JsonObject", found) if isinstance(found, dict) else {}
-
-    def _endpoint(self, url: str) -> Endpoint:
-        headers = key_headers(self._vendor, self._base_url, self._api_key)
-        return make_endpoint(
-            url, provider=self._provider, api_key=self._api_key, extra=headers, sign=self._sign
-        )
 
 
 def _entries(body: Any, key: str) -> list[JsonObject]:

@@ -14,6 +14,7 @@ from remanence.llm.adapters import Adapters, format_of
 from remanence.llm.addresses import normalise_base_url
 from remanence.llm.embedding import HostedEmbedder
 from remanence.llm.failures import is_out_of_reach
+from remanence.llm.keys import Site
 from remanence.llm.ports import Embedder, ModelAdapter
 from remanence.llm.prices import price_of
 from remanence.llm.sources import ModelSource
@@ -30,6 +31,10 @@ class OwnAdapters(Protocol):
     """The way to providers that organisations brought themselves."""
 
     async def find_adapter(self, organization_id: OrgId, config: LLMConfig) -> ModelAdapter | None: ...
+
+
+class OwnEmbedders(Protocol):
+    async def find_embedder(self, organization_id: OrgId, config: EmbeddingConfig) -> Embedder | None: ...
 
 
 class AdapterRegistry:
@@ -128,15 +133,26 @@ class AdapterRegistry:
 
 
 class EmbedderRegistry:
-    def __init__(self, sources: Sequence[ModelSource], transport: Transport) -> None:
+    def __init__(
+        self, sources: Sequence[ModelSource], transport: Transport, own: OwnEmbedders | None = None
+    ) -> None:
         self._sources = sources
         self._transport = transport
+        self._own = own
 
     async def embed(
-        self, config: EmbeddingConfig, texts: Sequence[str], *, is_query: bool = False
+        self,
+        config: EmbeddingConfig,
+        texts: Sequence[str],
+        *,
+        organization_id: str | None = None,
+        is_query: bool = False,
     ) -> list[Vector]:
         """Raises ProviderError, and BadArgument for an endpoint type that nobody here speaks."""
-        return await self.embedder_for(config).embed(texts, is_query=is_query)
+        own = None
+        if self._own is not None and organization_id is not None and config.handle is not None:
+            own = await self._own.find_embedder(OrgId(organization_id), config)
+        return await (own or self.embedder_for(config)).embed(texts, is_query=is_query)
 
     def embedder_for(self, config: EmbeddingConfig) -> Embedder:
         """As `AdapterRegistry.adapter_for`."""
@@ -146,9 +162,7 @@ class EmbedderRegistry:
         vendor = get_vendor(config.embedding_endpoint_type)
         typed = config.embedding_endpoint or vendor.base_url
         base_url = normalise_base_url(typed, default=vendor.base_url, version=vendor.version)
-        return HostedEmbedder(
-            self._transport, config, base_url=base_url, api_key=None, provider_name=vendor.name
-        )
+        return HostedEmbedder(self._transport, config, Site(vendor, base_url, None, vendor.name))
 
 
 async def _note_end(last: Finished, config: LLMConfig, asked: LLMConfig) -> None:

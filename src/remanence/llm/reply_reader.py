@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from remanence.core.llm import Delta
+from remanence.core.llm import Delta, ToolCallDelta
 from remanence.errors import BadReply, ProviderRefused
 from remanence.kit.json import JsonObject
 from remanence.llm.aws_events import FrameSplitter
@@ -122,3 +122,45 @@ class EventReader:
         return BadReply(
             f"The answer of {self.provider} is not understood: {said[:300]}", provider=self.provider
         )
+
+
+class CallingReader(EventReader):
+    """For formats that number the parts of an answer, a call being one of them, and send its arguments in pieces."""
+
+    __slots__ = ("_calls", "_empty", "has_spoken")
+
+    def __init__(
+        self, provider: str, headers: Mapping[str, str], events: EventSplitter | FrameSplitter | None = None
+    ) -> None:
+        super().__init__(provider, headers, events)
+        self._calls: dict[int, int] = {}
+        """From the number of a part to that of the call in it."""
+        self._empty: set[int] = set()
+        """Calls that have no arguments yet."""
+        self.has_spoken = False
+
+    @property
+    def has_calls(self) -> bool:
+        return bool(self._calls)
+
+    def open_call(self, part: int, id: str, name: str, deltas: list[Delta]) -> None:
+        self.has_spoken = True
+        call = self._calls[part] = len(self._calls)
+        self._empty.add(call)
+        deltas.append(ToolCallDelta(call, id, name))
+
+    def is_known(self, part: int) -> bool:
+        return part in self._calls
+
+    def is_open(self, part: int) -> bool:
+        """Whether it is a call that has no arguments yet."""
+        return self._calls.get(part) in self._empty
+
+    def add_arguments(self, part: int, text: str, deltas: list[Delta]) -> None:
+        if text:
+            call = self._calls[part]
+            self._empty.discard(call)
+            deltas.append(ToolCallDelta(call, arguments=text))
+
+    def close_calls(self, deltas: list[Delta]) -> None:
+        deltas += [ToolCallDelta(index, arguments="{}") for index in sorted(self._empty)]

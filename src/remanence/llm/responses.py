@@ -9,38 +9,22 @@ from remanence.core.llm import Delta, ModelRequest
 from remanence.errors import ProviderRefused
 from remanence.kit import json
 from remanence.kit.json import JsonObject
-from remanence.llm.keys import key_headers
+from remanence.llm.keys import Site
 from remanence.llm.responses_encoding import encode_items
 from remanence.llm.responses_options import make_options
 from remanence.llm.responses_reply import ResponsesReplyReader
-from remanence.llm.transport import Sign, Transport, make_endpoint
-from remanence.llm.vendors import Vendor
+from remanence.llm.transport import Transport
 
 log = logging.getLogger(__name__)
 
 
 class Responses:
-    """A `ModelAdapter` for one address. `base_url` is a normalised one (`addresses.py`)."""
+    """A `ModelAdapter` for one address."""
 
-    def __init__(
-        self,
-        transport: Transport,
-        vendor: Vendor,
-        *,
-        base_url: str,
-        api_key: str | None,
-        provider: str,
-        sign: Sign | None = None,
-    ) -> None:
+    def __init__(self, transport: Transport, site: Site) -> None:
         self._transport = transport
-        self._provider = provider
-        self._endpoint = make_endpoint(
-            f"{base_url}/responses",
-            provider=provider,
-            api_key=api_key,
-            extra=key_headers(vendor, base_url, api_key),
-            sign=sign,
-        )
+        self._provider = site.provider
+        self._endpoint = site.endpoint(f"{site.base_url}/responses")
         # An extension that servers which merely speak the format may refuse.
         self._takes_cache_key = self._endpoint.url.host == "api.openai.com"
         self._shows_summaries = True

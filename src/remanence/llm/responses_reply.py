@@ -2,22 +2,17 @@
 
 from collections.abc import Mapping
 
-from remanence.core.llm import Delta, Finished, ReasoningDelta, TextDelta, ToolCallDelta, Usage
+from remanence.core.llm import Delta, Finished, ReasoningDelta, TextDelta, Usage
 from remanence.kit.json import JsonObject
 from remanence.llm.failures import failure_of_chunk
-from remanence.llm.reply_reader import EventReader
+from remanence.llm.reply_reader import CallingReader
 
 
-class ResponsesReplyReader(EventReader):
-    __slots__ = ("_calls", "_empty", "_has_spoken", "_last")
+class ResponsesReplyReader(CallingReader):
+    __slots__ = ("_last",)
 
     def __init__(self, headers: Mapping[str, str], provider: str) -> None:
         super().__init__(provider, headers)
-        self._calls: dict[int, int] = {}
-        """From the number of an item to that of the call that it is."""
-        self._empty: set[int] = set()
-        """Calls that have no arguments yet."""
-        self._has_spoken = False
         self._last: JsonObject | None = None
         """The response as it was when it ended."""
 
@@ -27,10 +22,10 @@ class ResponsesReplyReader(EventReader):
     def read_event(self, event: JsonObject, deltas: list[Delta]) -> None:
         match event["type"]:
             case "response.output_text.delta" | "response.refusal.delta":
-                self._has_spoken = True
+                self.has_spoken = True
                 deltas.append(TextDelta(event["delta"]))
             case "response.function_call_arguments.delta":
-                self._arguments(event["output_index"], event["delta"], deltas)
+                self.add_arguments(event["output_index"], event["delta"], deltas)
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
                 deltas.append(ReasoningDelta(event["delta"]))
             case "response.reasoning_summary_part.added":
@@ -56,7 +51,7 @@ class ResponsesReplyReader(EventReader):
             parts: list[JsonObject] = item.get("content") or []
             for part in parts:
                 if text := part.get("text") or part.get("refusal"):
-                    self._has_spoken = self._has_spoken or item["type"] == "message"
+                    self.has_spoken = self.has_spoken or item["type"] == "message"
                     deltas.append(TextDelta(text) if item["type"] == "message" else ReasoningDelta(text))
             if item["type"] == "reasoning" and item.get("summary"):
                 deltas.append(ReasoningDelta("\n\n".join(each["text"] for each in item["summary"])))
@@ -67,12 +62,12 @@ class ResponsesReplyReader(EventReader):
         last = self._last or {}
         if last.get("error"):
             raise failure_of_chunk(last, provider=self.provider)
-        deltas += [ToolCallDelta(index, arguments="{}") for index in sorted(self._empty)]
+        self.close_calls(deltas)
         details: JsonObject = last.get("incomplete_details") or {}
         why: str | None = details.get("reason")
-        if why == "content_filter" and not self._has_spoken:
+        if why == "content_filter" and not self.has_spoken:
             raise self.refused("its content filter stopped the answer")
-        reason = "tool_calls" if self._calls else "stop"
+        reason = "tool_calls" if self.has_calls else "stop"
         if why is not None:
             reason = "content_filter" if why == "content_filter" else "length"
         self.request_id = self.request_id or last.get("id")
@@ -81,10 +76,7 @@ class ResponsesReplyReader(EventReader):
 
     def _open(self, item: JsonObject, index: int, deltas: list[Delta]) -> None:
         if item["type"] == "function_call":
-            self._has_spoken = True
-            call = self._calls[index] = len(self._calls)
-            self._empty.add(call)
-            deltas.append(ToolCallDelta(call, item["call_id"], item["name"]))
+            self.open_call(index, item["call_id"], item["name"], deltas)
 
     def _close(self, item: JsonObject, index: int, deltas: list[Delta]) -> None:
         match item["type"]:
@@ -92,18 +84,12 @@ class ResponsesReplyReader(EventReader):
                 # Only now is the encrypted content whole.
                 deltas.append(ReasoningDelta("", item.get("encrypted_content"), item_id=item["id"]))
             case "function_call":
-                if index not in self._calls:  # servers that announce no items
+                if not self.is_known(index):  # servers that announce no items
                     self._open(item, index, deltas)
-                if self._calls[index] in self._empty:
-                    self._arguments(index, item.get("arguments") or "", deltas)
+                if self.is_open(index):
+                    self.add_arguments(index, item.get("arguments") or "", deltas)
             case _:
                 pass
-
-    def _arguments(self, index: int, text: str, deltas: list[Delta]) -> None:
-        if text:
-            call = self._calls[index]
-            self._empty.discard(call)
-            deltas.append(ToolCallDelta(call, arguments=text))
 
 
 def read_usage(usage: JsonObject) -> Usage:

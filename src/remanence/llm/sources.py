@@ -97,6 +97,10 @@ class ModelSource(Protocol):
 
     def find_embedding(self, name: str) -> EmbeddingInfo | None: ...
 
+    async def ask_embedding(self, name: str) -> EmbeddingInfo | None:
+        """As `find_embedding`, but a model of unknown dimensions is asked for a vector. Raises `ProviderError`."""
+        ...
+
     async def refresh(self) -> None:
         """Learns what there is now. Raises nothing: a source that cannot be asked keeps what it knew."""
         ...

@@ -28,7 +28,7 @@ _LOOK_S = 0.3
 _SWEEP_S = 5
 _BATCH = 256
 
-Claimed = dict[EmbeddingConfig, list[Document]]
+Claimed = dict[tuple[EmbeddingConfig, str], list[Document]]
 
 
 class BackgroundEmbedding:
@@ -70,13 +70,16 @@ class BackgroundEmbedding:
         known = {document.id for documents in claimed.values() for document in documents}
         # Those that are gone, say nothing, or whose owner has no model.
         await self._finish([id for id in owners if id not in known], ())
-        for config, documents in claimed.items():
-            await self._embed(config, documents)
+        for (config, organization_id), documents in claimed.items():
+            await self._embed(config, organization_id, documents)
         return len(owners)
 
-    async def _embed(self, config: EmbeddingConfig, documents: Sequence[Document]) -> None:
+    async def _embed(
+        self, config: EmbeddingConfig, organization_id: str, documents: Sequence[Document]
+    ) -> None:
         ids = [document.id for document in documents]
-        embeddings = await self._search.embed_all(config, [document.text for document in documents])
+        texts = [document.text for document in documents]
+        embeddings = await self._search.embed_all(config, texts, organization_id)
         if None in embeddings:
             await self._db.write(backlog.put_back, this_worker(), ids)
             return
@@ -112,7 +115,7 @@ def load_claimed(connection: Connection, owners: dict[str, str]) -> Claimed:
         for id, document in shelf.load_documents(connection, ids).items():
             config = configs.get(owners[id])
             if config is not None:
-                claimed.setdefault(config, []).append(document)
+                claimed.setdefault((config, document.organization_id), []).append(document)
     return claimed
 
 

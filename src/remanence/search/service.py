@@ -25,7 +25,12 @@ _TEXTS_TIMEOUT_S = 20
 
 class Embed(Protocol):
     async def __call__(
-        self, config: EmbeddingConfig, texts: Sequence[str], *, is_query: bool = False
+        self,
+        config: EmbeddingConfig,
+        texts: Sequence[str],
+        *,
+        organization_id: str,
+        is_query: bool = False,
     ) -> list[Vector]: ...
 
 
@@ -41,14 +46,17 @@ class Search:
             query = replace(query, vectors=await self._question(query))
         return await self._db.read(self._index.query, query)
 
-    async def embed_all(self, config: EmbeddingConfig | None, texts: Sequence[str]) -> list[Embedding | None]:
+    async def embed_all(
+        self, config: EmbeddingConfig | None, texts: Sequence[str], organization_id: str
+    ) -> list[Embedding | None]:
         """The vectors of the parts of each text; none where there is no model, or it does not answer."""
         if config is None or not texts:
             return [None] * len(texts)
         parts = [split_parts(text) for text in texts]
         try:
             async with asyncio.timeout(_TEXTS_TIMEOUT_S):
-                vectors = await self._embed(config, [part for each in parts for part in each])
+                pieces = [part for each in parts for part in each]
+                vectors = await self._embed(config, pieces, organization_id=organization_id)
         except (AppError, TimeoutError) as error:
             log.warning("No vectors by %s for now: %s", config.handle or config.embedding_model, error)
             return [None] * len(texts)
@@ -71,7 +79,9 @@ class Search:
         for model, config in models.items():
             try:
                 async with asyncio.timeout(_QUESTION_TIMEOUT_S):
-                    (vectors[model],) = await self._embed(config, [asked], is_query=True)
+                    (vectors[model],) = await self._embed(
+                        config, [asked], organization_id=query.organization_id, is_query=True
+                    )
             except (AppError, TimeoutError) as error:
                 log.warning("Searching by words alone: %s", error)
         return vectors

@@ -45,6 +45,9 @@ class Source:
     def find_model(self, name: str) -> ModelInfo | None:
         return info(f"{self.name}/{name}") if name in self.names else None
 
+    async def ask_embedding(self, name: str) -> EmbeddingInfo | None:
+        return self.find_embedding(name)
+
     def find_embedding(self, name: str) -> EmbeddingInfo | None:
         return None
 

@@ -37,6 +37,9 @@ class EmbeddedSource:
     def find_embedding(self, name: str) -> EmbeddingInfo | None:
         return next((each for each in self.embeddings() if each.name == name), None)
 
+    async def ask_embedding(self, name: str) -> EmbeddingInfo | None:
+        return self.find_embedding(name)
+
     async def refresh(self) -> None:
         """There is nobody to ask."""
 

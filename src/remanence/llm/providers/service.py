@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from remanence.core.actor import Actor
-from remanence.core.llm import LLMConfig
+from remanence.core.llm import EmbeddingConfig, LLMConfig
 from remanence.core.provider import ProviderRecord
 from remanence.db.database import Database
 from remanence.errors import BadArgument
@@ -15,7 +15,7 @@ from remanence.kit.ids import OrgId, new_id
 from remanence.kit.vault import Vault
 from remanence.llm.adapters import Adapters
 from remanence.llm.hosted import HostedSource, Provider
-from remanence.llm.ports import ModelAdapter
+from remanence.llm.ports import Embedder, ModelAdapter
 from remanence.llm.providers import repository
 from remanence.llm.providers.schemas import ProviderAccess, ProviderCheck, ProviderCreate
 from remanence.llm.transport import Transport
@@ -117,6 +117,11 @@ class ProviderService:
     async def find_adapter(self, organization_id: OrgId, config: LLMConfig) -> ModelAdapter | None:
         sources = await self.sources_of(organization_id)
         return next((each.adapter(config) for each in sources if each.name == config.provider_name), None)
+
+    async def find_embedder(self, organization_id: OrgId, config: EmbeddingConfig) -> Embedder | None:
+        name = (config.handle or "").partition("/")[0]
+        sources = await self.sources_of(organization_id)
+        return next((each.embedder(config) for each in sources if each.name == name), None)
 
     def _renewed(
         self, record: ProviderRecord, known: dict[str, tuple[ProviderRecord, HostedSource]]
