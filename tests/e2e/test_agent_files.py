@@ -1,11 +1,22 @@
 """Agents as files: out of one server and into another, with all that is theirs."""
 
+import random
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from letta_client import BadRequestError
-from tests.support.agent_files import LLM, SOURCE, agent_files, bring, brought, comparable, simple_file, taken
+from tests.support.agent_files import (
+    LLM,
+    SOURCE,
+    agent_files,
+    bring,
+    brought,
+    changed,
+    comparable,
+    simple_file,
+    taken,
+)
 from tests.support.chats import Chat
 from tests.support.script import calls, says
 from tests.support.talks import Talk
@@ -110,7 +121,7 @@ def test_an_agent_that_comes_back_goes_on_where_it_was(talk: Talk, lee: JsonObje
 
 @pytest.mark.promise("agents.files.same")
 @settings(
-    max_examples=6,
+    max_examples=4,
     deadline=None,
     derandomize=True,
     database=None,
@@ -332,6 +343,25 @@ def test_a_history_that_no_provider_would_read_is_mended(talk: Talk) -> None:
     assert [each["role"] for each in sent] == ["system", "user", "assistant", "tool", "user", "user", "user"]
     newest = talk.history(agent, limit=1)[0]
     assert newest["content"] == "Well."
+
+
+@pytest.mark.promise("agents.files.refused")
+def test_a_file_changed_anywhere_is_read_or_refused_and_never_breaks_anything(
+    talk: Talk, lee: JsonObject
+) -> None:
+    Chat.begin(talk, lee, isolated_block_labels=["human"]).say("Psst.", says("Yes?"))
+    file, dice = taken(talk.http, lee["id"]), random.Random(11)
+    for _ in range(12):
+        odd = changed(file, dice)
+        agents, blocks = (talk.get(f"/v1/{what}/count") for what in ("agents", "blocks"))
+        answer = bring(talk.http, odd)
+        assert answer.status_code < 500, f"{answer.text[:300]} of {json.encode_text(odd)}"
+        if answer.status_code == 200:
+            for agent_id in answer.json()["agent_ids"]:
+                taken(talk.http, agent_id)
+                talk.get(f"/v1/agents/{agent_id}/messages")
+        else:
+            assert [agents, blocks] == [talk.get(f"/v1/{what}/count") for what in ("agents", "blocks")]
 
 
 def _refused() -> dict[str, JsonObject | bytes]:

@@ -1,6 +1,8 @@
 """Agent files for tests: made up, sent, and compared."""
 
+import random
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -71,6 +73,52 @@ def comparable(file: JsonObject) -> JsonObject:
             if message["role"] == "system":
                 message |= {"content": [], "created_at": None, "id": None}
     return bare
+
+
+_ODD: list[Any] = [
+    *(
+        None,
+        True,
+        0,
+        -1,
+        2**31,
+        2**63,
+        1.5,
+        "",
+        "x",
+        "agent-0",
+        "message-0",
+        "x" * 5000,
+        "a/b",
+        [],
+        {},
+        [None],
+    ),
+    *([{}], {"type": "text"}, "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", {"k": {"k": 1}}),
+]
+
+
+def changed(file: JsonObject, dice: random.Random) -> JsonObject:
+    """The file with something odd in some place of it, or something lacking, or twice there."""
+    copy = json.decode(json.encode(file))
+    for _ in range(dice.choice([1, 1, 2])):
+        places = list(_places(copy))
+        holder, key = dice.choice(places)
+        match dice.randrange(6):
+            case 0:
+                del holder[key]
+            case 1 if isinstance(key, int):
+                holder.append(holder[key])
+            case _:
+                holder[key] = dice.choice(_ODD)
+    return copy
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    keys: Any = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    for key in keys:
+        yield value, key
+        yield from _places(value[key])
 
 
 @st.composite

@@ -1,5 +1,6 @@
 """Routes of agent files."""
 
+import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, File, Form, Header, UploadFile
@@ -42,7 +43,7 @@ def router(service: TransferService) -> APIRouter:
 
     async def as_file(actor: Any, agent_id: str, options: ExportOptions) -> Response:
         found = await service.export_agent(actor, agent_id, options)
-        return Response(json.encode_indented(found), media_type="application/json")
+        return Response(await asyncio.to_thread(json.encode_indented, found), media_type="application/json")
 
     @routes.get("/agents/{agent_id}/export")
     async def export_agent(

@@ -64,8 +64,8 @@ def read_messages(
     """
     found = sorted(enumerate(given), key=lambda each: (each[1].created_at or now, each[0]))
     fresh = {each.id: MessageId(each.id) if keeps_ids else new_message_id() for _, each in found}
-    calls = {call.id: call for _, each in found for call in _calls_of(each)}
-    requests = {each.id: _calls_of(each) for _, each in found if each.role == "approval"}
+    calls_by = {each.id: _calls_of(each) for _, each in found}
+    calls = {call.id: call for some in calls_by.values() for call in some}
     known = {**ids, **fresh}
     read: dict[str, Message] = {}
     latest = now - timedelta(microseconds=len(found))
@@ -73,7 +73,7 @@ def read_messages(
     for place, (_, each) in enumerate(found):
         bound = latest + timedelta(microseconds=place)
         moment = max(min(each.created_at or bound, bound), moment + timedelta(microseconds=1))
-        parts, own_calls = _parts_of(each), _calls_of(each)
+        parts = _parts_of(each)
         read[each.id] = Message(
             id=fresh[each.id],
             agent_id=agent_id,
@@ -81,9 +81,9 @@ def read_messages(
             content=() if each.role == "tool" else parts,
             created_at=moment,
             name=each.name,
-            tool_calls=tuple(own_calls),
+            tool_calls=tuple(calls_by[each.id]),
             tool_returns=_returns_of(each, parts, calls),
-            approvals=_answers_of(each, requests.get(each.approval_request_id or "", []), calls),
+            approvals=_answers_of(each, calls_by.get(each.approval_request_id or "", []), calls),
             approval_request_id=_known_id(each.approval_request_id, known),
             conversation_id=conversation_id,
             otid=each.otid,
@@ -100,9 +100,7 @@ def _known_id(given: str | None, known: Mapping[str, str]) -> MessageId | None:
 
 
 def _parts_of(each: FileMessage) -> tuple[Part, ...]:
-    if isinstance(each.content, str):
-        return (TextPart(text=each.content),)
-    return tuple(part for part in each.content or () if not isinstance(part, CallPart | ReturnedPart))
+    return tuple(part for part in each.parts if not isinstance(part, CallPart | ReturnedPart))
 
 
 def _calls_of(each: FileMessage) -> list[ToolCall]:
@@ -118,7 +116,7 @@ def _calls_of(each: FileMessage) -> list[ToolCall]:
         )
         for call in each.tool_calls or ()
     ]
-    within = [part for part in each.content or () if isinstance(part, CallPart)]
+    within = [part for part in each.parts if isinstance(part, CallPart)]
     known = {call.id for call in calls}
     return calls + [
         ToolCall(
@@ -138,7 +136,7 @@ def _returns_of(
 ) -> tuple[ToolReturn, ...]:
     given = [_return(one, each, calls) for one in each.tool_returns or ()]
     known = {one.tool_call_id for one in given}
-    for part in each.content or ():
+    for part in each.parts:
         if isinstance(part, ReturnedPart) and part.tool_call_id not in known:
             status = "error" if part.is_error else "success"
             one = FileReturn(tool_call_id=part.tool_call_id, status=status, func_response=part.content)

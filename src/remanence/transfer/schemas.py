@@ -35,7 +35,10 @@ EXTRA = "remanence"
 """The key of our own section."""
 
 MOST = 10_000
-"""Of agents, blocks, tools and the like in one file; messages are bounded by the size of the file alone."""
+"""Of agents, blocks, tools and the like in one file."""
+
+MOST_MESSAGES = 100_000
+"""They are stored in one transaction, and others wait for it meanwhile."""
 
 
 def _local(prefix: str) -> Any:
@@ -145,6 +148,10 @@ class FileMessage(_Read):
     approval_request_id: str | None = None
     denial_reason: str | None = None
     approvals: list[FileApproval | FileReturn] | None = None
+
+    @property
+    def parts(self) -> list[FilePart]:
+        return [TextPart(text=self.content)] if isinstance(self.content, str) else self.content or []
 
 
 class FileBlock(BlockCreate, defer_build=True):
@@ -306,6 +313,9 @@ class AgentFile(_Read):
             self.remanence.archives,
             self.remanence.conversations,
         )
+        histories = (*self.agents, *self.remanence.conversations)
+        if (count := sum(len(each.messages) for each in histories)) > MOST_MESSAGES:
+            yield f"it has {count} messages, and a file may have {MOST_MESSAGES}"
         for kind in kinds:
             yield from _repeated(each.id for each in kind)
         known = {each.id for kind in kinds for each in kind}
