@@ -60,6 +60,7 @@ _TABLES = (
       stdio_config json, token varchar, {_AUDIT})""",
 )
 
+MODEL = LLM | {"provider_name": "openai", "provider_category": "base"}
 EMBEDDING = {
     "embedding_endpoint_type": "openai",
     "embedding_model": "tiny",
@@ -92,7 +93,7 @@ class LettaBuilder:
         given = {
             "agent_type": "memgpt_v2_agent",
             "system": "You are kind.",
-            "llm_config": LLM,
+            "llm_config": MODEL,
             "timezone": "UTC",
         }
         return self.add("agents", "agent", name=name, message_buffer_autoclear=False, **(given | values))

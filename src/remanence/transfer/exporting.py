@@ -33,11 +33,9 @@ from remanence.transfer.message_form import file_body
 from remanence.transfer.schemas import EXTRA
 
 _WHOLE = Page(order="asc")
-_ABSENT = (
-    *("revision", "created_by_id", "last_updated_by_id"),
-    *("template_id", "base_template_id", "deployment_id", "entity_id", "project_id"),
-)
-"""What a block has here and not in a file: it belongs to this server alone."""
+_ABSENT = ("revision", "created_by_id", "last_updated_by_id")
+_OURS = ("template_id", "base_template_id", "deployment_id", "entity_id", "project_id")
+"""What a block has here alone: in a file it is not there, or null."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +206,7 @@ def _history(
 
 def _block_body(block: Block, local: _LocalIds) -> JsonObject:
     body = {name: value for name, value in block_body(block).items() if name not in _ABSENT}
-    return body | {"id": local.add("block", block.id)}
+    return body | dict.fromkeys(_OURS) | {"id": local.add("block", block.id)}
 
 
 def _tool_body(body: JsonObject, local: _LocalIds) -> JsonObject:

@@ -116,8 +116,6 @@ class TransferService:
             )
             for agent in file.agents
         }
-        for archive in file.remanence.archives:
-            check_texts([passage.text for passage in archive.passages])
         return Prepared(
             file=file,
             bodies=bodies,
@@ -126,7 +124,7 @@ class TransferService:
                 each.id: await self._embedding(actor, each.embedding_config, options.embedding)
                 for each in file.remanence.archives
             },
-            tools={tool.id: made for tool in file.tools if (made := _tool(actor, tool)) is not None},
+            tools=await asyncio.to_thread(_checked_tools, actor, file),
             servers={
                 each.id: made
                 for each in file.mcp_servers
@@ -227,6 +225,16 @@ def _used_alike(found: LLMConfig, given: LLMConfig) -> LLMConfig:
     return found.model_copy(
         update=changes | {"context_window": min(given.context_window, found.context_window)}
     )
+
+
+def _checked_tools(actor: Actor, file: AgentFile) -> dict[str, Tool]:
+    """The tools as they would be made; apart from the server's loop, since sources may be long.
+
+    Raises BadArgument and Invalid, also for passages that are too long.
+    """
+    for archive in file.remanence.archives:
+        check_texts([passage.text for passage in archive.passages])
+    return {tool.id: made for tool in file.tools if (made := _tool(actor, tool)) is not None}
 
 
 def _tool(actor: Actor, given: FileTool) -> Tool | None:
