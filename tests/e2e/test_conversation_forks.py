@@ -193,6 +193,11 @@ def test_rewinding_past_an_open_request_withdraws_it(talk: Talk) -> None:
     assert own.try_to("messages", input="Hm?", streaming=False).status_code == 409
     own.try_to("rewind", message_id=id_of(own, "Answer 0"))
     assert own.say("Ask again", says("Fine"))["messages"][0]["content"] == "Fine"
+    # And forth again, to where the window no longer reaches: the request stays withdrawn.
+    own.try_to("rewind", message_id=id_of(own, "Ask 0"))
+    assert own.try_to("rewind", message_id=id_of(own, "Fine")).status_code == 200
+    own.say("And now?", says("Good"))
+    assert talk.model.last.roles == ["system", "user", "assistant", "user", "user", "assistant", "user"]
 
 
 def test_rewinding_a_fork_leaves_its_source_alone(talk: Talk) -> None:

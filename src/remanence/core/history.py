@@ -83,6 +83,13 @@ def whole_until(history: Sequence[Message], message_id: str) -> list[Message] | 
     return kept if is_whole else kept[: callers[-1]]
 
 
+def without_lost_calls(history: Sequence[Message]) -> list[Message]:
+    """Leaves out calls that were never answered, but for a request at the very end."""
+    turns = _turns_of(history)
+    answered = [turn for turn in turns[:-1] if not turn.unanswered()] + turns[-1:]
+    return [message for turn in answered for message in (turn.head, *turn.rest)]
+
+
 @dataclass(slots=True)
 class _Turn:
     """A message and what answers its calls. Everything that calls nothing stands alone."""

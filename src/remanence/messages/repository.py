@@ -20,7 +20,7 @@ from sqlalchemy import (
 
 from remanence.core.actor import Actor
 from remanence.core.agent import AgentType
-from remanence.core.history import whole_until
+from remanence.core.history import whole_until, without_lost_calls
 from remanence.core.message import Message
 from remanence.core.page import Page
 from remanence.db.paging import fetch_page
@@ -294,7 +294,8 @@ def window_until(
     said = [message_from(row) for row in (*reversed(before), last)]
     said = [each for each in said if each.role not in ("system", "summary") and each.id not in unheard]
     head = [message for message in window[:1] if message.role == "system"]
-    return whole_until([*head, *said], message_id)
+    # Among them are those that the window was rewound from, perhaps with a request that nobody answered.
+    return whole_until(without_lost_calls([*head, *said]), message_id)
 
 
 def _unheard(connection: Connection, agent_id: str) -> set[str]:
