@@ -37,7 +37,7 @@ export function Select({ label, value, options, onChange, icon, disabled }: { la
 
 /** Saves when it is left or on Enter; Escape brings the old value back. */
 export function NumberField({ label, value, onSave, min, max, step = 1, unit, placeholder = "–" }: { label: string; value: number | null; onSave: (next: number | null) => void; min?: number; max?: number; step?: number; unit?: string; placeholder?: string }) {
-  const shown = value === null ? "" : String(value);
+  const shown = value === null ? "" : value.toLocaleString("en-GB", { maximumFractionDigits: 6 });
   const [text, setText] = useState(shown);
   useEffect(() => setText(shown), [shown]);
   const parsed = text.trim() === "" ? null : Number(text.replaceAll(",", ""));
@@ -99,7 +99,7 @@ export function CopyButton({ text, label, className = "icon sm", children }: { t
   return (
     <button
       className={className}
-      aria-label={label}
+      aria-label={children ? undefined : label}
       title={label}
       onClick={() => {
         void navigator.clipboard.writeText(text).then(() => {

@@ -9,7 +9,7 @@ const MAX_CELLS = 4_000_000;
 
 /** A diff by words and white space; texts too long for that are compared by lines. */
 export function diffWords(before: string, after: string): Piece[] {
-  const words = /\s+|[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu;
+  const words = /\s+|[\p{L}\p{N}_]+(?:[.,][\p{N}]+)*|[^\s\p{L}\p{N}_]/gu;
   const a = before.match(words) ?? [];
   const b = after.match(words) ?? [];
   if (a.length * b.length <= MAX_CELLS) return diffTokens(a, b);

@@ -1,19 +1,13 @@
-import { useQuery } from "@tanstack/react-query";
-import { countAgents } from "@/api/agents";
+import { useRef } from "react";
 import { usePage } from "@/components/usePage";
-import { count } from "@/lib/format";
+import { AgentList } from "@/features/agents/AgentList";
 
 export default function AgentsRoute() {
   usePage("Agents");
-  const all = useQuery({ queryKey: ["agents", "count"], queryFn: countAgents });
+  const scroller = useRef<HTMLElement>(null);
   return (
-    <main id="main" className="page" tabIndex={-1}>
-      <div className="wrap">
-        <div className="pagehead">
-          <h1>Agents</h1>
-          <span className="mut num">{count(all.data)}</span>
-        </div>
-      </div>
+    <main id="main" className="page" tabIndex={-1} ref={scroller}>
+      <AgentList scroller={scroller} />
     </main>
   );
 }

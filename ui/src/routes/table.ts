@@ -9,6 +9,8 @@ interface RouteEntry {
 
 export const ROUTES: readonly RouteEntry[] = [
   { path: "/", page: lazy(() => import("@/routes/AgentsRoute")) },
+  { path: "/new", page: lazy(() => import("@/routes/NewAgentRoute")) },
+  { path: "/agents/:agentId/:conversationId?", page: lazy(() => import("@/routes/workbench/WorkbenchRoute")) },
 ];
 
 export const NAV: readonly (NavEntry & { key: string })[] = [
