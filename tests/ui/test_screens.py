@@ -3,13 +3,12 @@
 import os
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 from tests.support.browsing import Screen
 from tests.support.talks import Talk
 from tests.ui.household import move_in
 
-PHONE = {"width": 390, "height": 844}
-DESK = {"width": 1440, "height": 900}
+PHONE = ViewportSize(width=390, height=844)
 
 
 def picture(page: Page, screen: Screen, name: str) -> None:

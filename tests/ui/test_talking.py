@@ -4,7 +4,7 @@ import base64
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 from tests.support.browsing import Screen
 from tests.support.images import PIXEL
 from tests.support.script import Gate, calls, fails, says, thinks
@@ -17,7 +17,7 @@ def _open(screen: Screen, agent: dict[str, Any]) -> Page:
     return page
 
 
-def _field(page: Page) -> Any:
+def _field(page: Page) -> Locator:
     return page.get_by_role("textbox", name="Message to")
 
 

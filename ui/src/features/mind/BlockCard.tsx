@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Link } from "wouter";
-import { type Block, holds, newestRevisionQuery, staleRevisionQuery } from "@/api/memory";
+import { type Block, holds, newestRevisionQuery, staleRevisionQuery } from "@/api/agentBlocks";
 import { Icon } from "@/components/Icon";
 import { paths } from "@/components/links";
 import { Menu } from "@/components/Menu";

@@ -1,7 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { describe } from "@/api/errors";
-import { addBlock, type Block, detachBlock } from "@/api/memory";
+import { addBlock, type Block, detachBlock } from "@/api/agentBlocks";
 import { Dialog } from "@/components/Dialog";
 import { Icon } from "@/components/Icon";
 import { Empty } from "@/components/Note";

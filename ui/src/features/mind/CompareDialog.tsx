@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { type Block, getBlock } from "@/api/memory";
+import { type Block, getBlock } from "@/api/agentBlocks";
 import { Dialog } from "@/components/Dialog";
 import { Loading } from "@/components/Loading";
 import { diffWords } from "@/lib/diff";

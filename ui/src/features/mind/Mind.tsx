@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ComponentType, Suspense, useState } from "react";
 import { type Agent, contextQuery } from "@/api/agents";
 import { describe } from "@/api/errors";
-import { type Block, recompile } from "@/api/memory";
+import { type Block, recompile } from "@/api/agentBlocks";
 import { useCommands } from "@/components/commands";
 import type { SectionName } from "@/components/ContextBar";
 import { Tabs } from "@/components/controls";

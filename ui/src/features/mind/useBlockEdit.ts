@@ -2,7 +2,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { bodyOf, describe, statusOf } from "@/api/errors";
-import { type Block, saveBlock, undoBlock } from "@/api/memory";
+import { type Block, saveBlock, undoBlock } from "@/api/agentBlocks";
 import { toast } from "@/lib/toasts";
 
 export function useBlockEdit(block: Block) {
