@@ -561,3 +561,25 @@ async def test_a_server_that_takes_no_schema_is_asked_in_words(
     [(_, name, _)] = calls_of(await collect(adapter, asked))
     assert name == "look"
     assert "response_format" not in model.last.body
+
+
+@pytest.mark.parametrize(
+    ("vendor", "name", "told"),
+    [
+        ("fireworks", "some-model", {"prompt_cache_key": "agent-1"}),
+        ("azure", "gpt-4o", {"prompt_cache_key": "agent-1"}),
+        ("openrouter", "anthropic/claude-sonnet-4.5", {"cache_control": {"type": "ephemeral"}}),
+        ("openrouter", "openai/gpt-4o", {}),
+        ("openai", "gpt-4o", {}),  # elsewhere than at OpenAI it may be refused
+        ("xai", "grok-4", {}),
+    ],
+)
+async def test_a_conversation_finds_its_warm_cache_in_each_vendors_way(
+    model: ScriptedModel, transports: Callable[..., Transport], vendor: str, name: str, told: dict[str, Any]
+) -> None:
+    adapter = Adapters(transports()).get("chat", get_vendor(vendor), model.base_url, "k", vendor)
+    model.script(says("Hi"))
+    await collect(adapter, request(message("user", "Hi"), config=config(name), cache_key="agent-1"))
+    sent = {key: value for key, value in model.last.body.items() if "cache" in key}
+    assert sent == told
+    assert model.last.headers.get("x-grok-conv-id") == ("agent-1" if vendor == "xai" else None)

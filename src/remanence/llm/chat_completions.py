@@ -57,12 +57,11 @@ class ChatCompletions:
             f"{site.base_url}/chat/completions", pulse=f"{site.base_url}/models" if vendor.is_local else None
         )
         # An extension that servers which merely speak the format may refuse.
-        self._takes_cache_key = self._endpoint.url.host == "api.openai.com"
+        is_imitated = vendor.name == "openai" and self._endpoint.url.host != "api.openai.com"
+        self._takes_cache_key = vendor.quirks.takes_cache_key and not is_imitated
         self._styles: dict[tuple[str, bool], tuple[EncodingStyle, str]] = {}
         # Servers that people run themselves may not know how their model writes a call, or that it does.
-        self._reads_printed_calls = vendor.is_local or (
-            vendor.quirks.has_openai_models and not self._takes_cache_key
-        )
+        self._reads_printed_calls = vendor.is_local or is_imitated
         self._habits: defaultdict[str, _Habits] = defaultdict(_Habits)
 
     def payload(self, request: ModelRequest) -> JsonObject:
@@ -117,7 +116,10 @@ class ChatCompletions:
         is_read = self._reads_printed_calls and bool(request.tools)
         names = frozenset(tool.name for tool in request.tools) if is_read else None
         make_reader = partial(_make_reader, self._provider, names)
-        return self._transport.stream(self._endpoint, self._body(request), make_reader, request.tape)
+        endpoint = self._endpoint
+        if (header := self._quirks.cache_header) and request.cache_key:
+            endpoint = replace(endpoint, headers={**endpoint.headers, header: request.cache_key})
+        return self._transport.stream(endpoint, self._body(request), make_reader, request.tape)
 
     def _body(self, request: ModelRequest) -> bytes:
         """Options first, so that the largest part is joined in and not encoded again."""

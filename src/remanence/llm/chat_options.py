@@ -24,6 +24,8 @@ def make_options(request: ModelRequest, quirks: Quirks, *, takes_cache_key: bool
         options["response_format"] = _response_format(response_format)
     if takes_cache_key and request.cache_key:
         options["prompt_cache_key"] = request.cache_key
+    if quirks.marks_claude and "claude" in config.model:
+        options["cache_control"] = {"type": "ephemeral"}
     if config.return_logprobs:
         options["logprobs"] = True
         if config.top_logprobs is not None:

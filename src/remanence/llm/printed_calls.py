@@ -4,6 +4,7 @@ Servers that know a model's template do this themselves; many that people run at
 between `<think>` tags are told from the answer here too.
 """
 
+import ast
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ _TAGGED = re.compile(r"<(tool_call|tools)>\s*(.*?)\s*(?:</\1>|$)", re.DOTALL)
 _FUNCTION = re.compile(r"<function=([\w.-]+)>\s*(.*?)\s*(?:</function>|$)", re.DOTALL)
 _PARAMETER = re.compile(r"<parameter=([\w.-]+)>\s*(.*?)\s*(?:</parameter>|$)", re.DOTALL)
 _MISTRAL = re.compile(r"\[TOOL_CALLS\]\s*([\w.-]+)\s*(?:\[CALL_ID\][\w-]*\s*)?\[ARGS\]\s*", re.DOTALL)
+_PYTHON = re.compile(r"\[\s*\w+\(")
 _FENCE = re.compile(r"^```(?:json|tool_call)?\s*(.*?)\s*(?:```|$)", re.DOTALL)
 
 
@@ -54,6 +56,8 @@ def _read(text: str) -> Iterator[PrintedCall]:
             yield from _from_function(inside) if "<function=" in inside else _from_json(inside)
     elif "<function=" in text:
         yield from _from_function(text)
+    elif _PYTHON.match(text):
+        yield from _from_python(text)
     elif fenced := _FENCE.match(text):
         yield from _from_json(fenced[1])
     else:
@@ -65,6 +69,21 @@ def _from_function(text: str) -> Iterator[PrintedCall]:
     for found in _FUNCTION.finditer(text):
         parameters = {each[1]: _value(each[2]) for each in _PARAMETER.finditer(found[2])}
         yield PrintedCall(found[1], json.encode_text(parameters) if parameters else found[2] or "{}")
+
+
+def _from_python(text: str) -> Iterator[PrintedCall]:
+    """Llama's later `[look(at="tea"), speak(text="Hi")]`: read as Python, and never run."""
+    try:
+        listed = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for call in listed.elts if isinstance(listed, ast.List) else ():
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+            try:
+                given = {each.arg: ast.literal_eval(each.value) for each in call.keywords if each.arg}
+                yield PrintedCall(call.func.id, json.encode_text(given))
+            except (TypeError, ValueError):
+                continue
 
 
 def _value(text: str) -> Any:
@@ -108,6 +127,7 @@ class PrintedCallReader:
     def __init__(self, inner: ReplyReader, names: Collection[str]) -> None:
         self._inner = inner
         self._names = names
+        self._first_openers = (*_FIRST_OPENERS, *(f"[{name}(" for name in names))
         self._held = ""
         """What may be a call, or the beginning of the mark of one."""
         self._has_spoken = False
@@ -174,12 +194,12 @@ class PrintedCallReader:
                     self._is_thought = True
                     self._held = start[len(_THINK) :]
                     continue
-                if start.startswith(_FIRST_OPENERS):
+                if start.startswith(self._first_openers):
                     self._is_call = True
                     return
                 if self._has_thought:
                     self._held = start
-                if not start or any(each.startswith(start) for each in (*_FIRST_OPENERS, _THINK)):
+                if not start or any(each.startswith(start) for each in (*self._first_openers, _THINK)):
                     return  # too little to tell
             place = min((at for each in _OPENERS if (at := self._held.find(each)) >= 0), default=-1)
             if place >= 0:

@@ -40,6 +40,12 @@ class Quirks:
     """Gives thoughts as `reasoning_details`, and wants them back as they were."""
     has_thinking_switch: bool = False
     """`thinking: {type: disabled}` exists; where a tool can be forced, then only when it is used."""
+    takes_cache_key: bool = False
+    """`prompt_cache_key`, by which a conversation finds its warm cache again."""
+    cache_header: str = ""
+    """The same as a header, for vendors who want it there."""
+    marks_claude: bool = False
+    """Passes `cache_control` on to Claude, which caches nothing unless it is told to."""
     has_openai_models: bool = False
     """The rules by model name in `openai_models.py` apply."""
 
@@ -98,6 +104,7 @@ VENDORS: tuple[Vendor, ...] = (
             limit_field="max_completion_tokens",
             takes_parallel_flag=True,
             takes_strict=True,
+            takes_cache_key=True,
             has_openai_models=True,
         ),
         prices="openai",
@@ -128,6 +135,7 @@ VENDORS: tuple[Vendor, ...] = (
             limit_field="max_completion_tokens",
             takes_parallel_flag=True,
             takes_strict=True,
+            takes_cache_key=True,
             has_openai_models=True,
         ),
         version="openai/v1",
@@ -149,7 +157,13 @@ VENDORS: tuple[Vendor, ...] = (
         prices="groq",
     ),
     Vendor("together", "https://api.together.xyz/v1", ("TOGETHER",), prices="together"),
-    Vendor("xai", "https://api.x.ai/v1", ("XAI",), quirks=Quirks(takes_penalty=False), prices="x-ai"),
+    Vendor(
+        "xai",
+        "https://api.x.ai/v1",
+        ("XAI",),
+        quirks=Quirks(takes_penalty=False, cache_header="x-grok-conv-id"),
+        prices="x-ai",
+    ),
     Vendor("zai", "https://api.z.ai/api/paas/v4", ("ZAI",), quirks=_ZAI, prices="zai"),
     Vendor("zai_coding", "https://api.z.ai/api/coding/paas/v4", ("ZAI_CODING",), quirks=_ZAI, prices="zai"),
     Vendor("moonshot", "https://api.moonshot.ai/v1", ("MOONSHOT",), prices="moonshotai"),
@@ -165,13 +179,14 @@ VENDORS: tuple[Vendor, ...] = (
         "openrouter",
         "https://openrouter.ai/api/v1",
         ("OPENROUTER",),
-        quirks=Quirks(takes_parallel_flag=True, takes_effort=True, keeps_details=True),
+        quirks=Quirks(takes_parallel_flag=True, takes_effort=True, keeps_details=True, marks_claude=True),
         prices="openrouter",
     ),
     Vendor(
         "fireworks",
         "https://api.fireworks.ai/inference/v1",
         ("FIREWORKS",),
+        quirks=Quirks(takes_cache_key=True),
         prices="fireworks",
     ),
     Vendor(
