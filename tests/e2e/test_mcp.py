@@ -212,6 +212,14 @@ def test_the_older_routes_go_by_name_and_mean_the_same(talk: Talk, streamable: s
     assert (added["server_name"], added["type"]) == ("stub", "streamable_http")
     assert list(talk.get(path)) == ["stub"]
     assert {tool["name"] for tool in talk.ask("POST", f"{path}/test", json=config)} == TOOLS
+    tried = talk.http.post(f"{path}/connect", json=config | {"server_name": "another"})
+    first, last = (json.loads(tried.text.split("data: ")[place]) for place in (1, -2))
+    assert first == {"event": "connection_attempt", "server_name": "another"}
+    assert (last["event"], set(last["tools"])) == ("success", TOOLS)
+    assert list(talk.get(path)) == ["stub"], "nothing is kept of it"
+    needy = config | {"auth_token": "{{ NOBODY_HAS_THIS }}"}
+    refused = talk.http.post(f"{path}/connect", json=needy)
+    assert "NOBODY_HAS_THIS" in json.loads(refused.text.split("data: ")[-2])["message"]
     assert {tool["name"] for tool in talk.get(f"{path}/stub/tools")} == TOOLS
     assert talk.ask("POST", f"{path}/stub/add")["tool_type"] == "external_mcp"
     done = talk.ask("POST", f"{path}/stub/tools/add/execute", json={"args": {"a": 1, "b": 2}})

@@ -14,6 +14,7 @@ from remanence.edge.responses import JsonBytes
 from remanence.edge.routes import make_routes
 from remanence.edge.sse import DONE, frame
 from remanence.errors import Invalid, McpUnavailable, NotFound
+from remanence.kit.json import JsonObject
 from remanence.kit.vault import Vault
 from remanence.tools.mcp import repository
 from remanence.tools.mcp.schemas import (
@@ -71,15 +72,7 @@ def router(db: Database, service: McpService, vault: Vault) -> APIRouter:
 
     @routes.get("/connect/{mcp_server_id}", operation_id="mcp_connect_mcp_server")
     async def connect_server(request: Request, actor: ActingUser, mcp_server_id: ServerIdPath) -> Response:
-        redirect_uri = f"{str(request.base_url).rstrip('/')}/v1/tools/mcp/oauth/callback"
-        events = await service.connect(actor, mcp_server_id, redirect_uri)
-
-        async def frames() -> AsyncIterator[bytes]:
-            async for event in events:
-                yield frame(event)
-            yield DONE
-
-        return StreamingResponse(frames(), media_type="text/event-stream")
+        return told_as_it_happens(await service.connect(actor, mcp_server_id, way_back(request)))
 
     async def list_of_server(actor: ActingUser, mcp_server_id: str) -> list[Tool]:
         server = await db.read(repository.get_server, actor, mcp_server_id, vault)
@@ -112,6 +105,20 @@ def router(db: Database, service: McpService, vault: Vault) -> APIRouter:
         return JsonBytes(result_body(result.text, succeeded=not result.is_error))
 
     return routes
+
+
+def way_back(request: Request) -> str:
+    """Where a browser comes back to after somebody has signed in."""
+    return f"{str(request.base_url).rstrip('/')}/v1/tools/mcp/oauth/callback"
+
+
+def told_as_it_happens(events: AsyncIterator[JsonObject]) -> Response:
+    async def frames() -> AsyncIterator[bytes]:
+        async for event in events:
+            yield frame(event)
+        yield DONE
+
+    return StreamingResponse(frames(), media_type="text/event-stream")
 
 
 def callback_router(service: McpService) -> APIRouter:

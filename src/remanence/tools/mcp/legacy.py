@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Discriminator, Tag
 
 from remanence.accounts.auth import ActingUser
@@ -17,6 +17,7 @@ from remanence.errors import Invalid, McpUnavailable, NotFound
 from remanence.kit.json import JsonObject
 from remanence.kit.vault import Vault
 from remanence.tools.mcp import repository
+from remanence.tools.mcp.endpoints import told_as_it_happens, way_back
 from remanence.tools.mcp.schemas import (
     Config,
     McpServerCreate,
@@ -126,6 +127,11 @@ def _add_server_routes(routes: APIRouter, find: _Finder, service: McpService) ->
     @routes.post("/servers/test", operation_id="test_mcp_server")
     async def test_server(actor: ActingUser, body: Given) -> JsonBytes:
         return JsonBytes([_tool_body(tool) for tool in await service.offered(actor, _config(body))])
+
+    @routes.post("/servers/connect", operation_id="connect_mcp_server")
+    async def connect_server(request: Request, actor: ActingUser, body: Given) -> Response:
+        events = await service.try_out(actor, body.server_name, _config(body), way_back(request))
+        return told_as_it_happens(events)
 
     @routes.patch("/servers/{mcp_server_name}", operation_id="update_mcp_server")
     async def update_server(actor: ActingUser, mcp_server_name: str, body: _Changes) -> JsonBytes:

@@ -116,22 +116,43 @@ class McpService:
         server, _ = await self._load(actor, server_id, None)
         return self._connect(actor, server, redirect_uri)
 
-    async def _connect(self, actor: Actor, server: McpServer, redirect_uri: str) -> AsyncIterator[JsonObject]:
+    async def try_out(
+        self, actor: Actor, name: str, config: Config, redirect_uri: str
+    ) -> AsyncIterator[JsonObject]:
+        """The same with a server that is not on record: its tools are told, and nothing is kept.
+
+        Raises BadArgument, Invalid.
+        """
+        await self.check_place(config)
+        server = to_server(new_mcp_server_id(), actor.organization_id, name, config)
+        return self._connect(actor, server, redirect_uri, is_kept=False)
+
+    async def _connect(
+        self, actor: Actor, server: McpServer, redirect_uri: str, *, is_kept: bool = True
+    ) -> AsyncIterator[JsonObject]:
         yield {"event": "connection_attempt", "server_name": server.server_name}
         addresses: asyncio.Queue[str | None] = asyncio.Queue()
         store = _Tokens(self._db, server, self._vault)
         auth = make_auth(server, store, redirect_uri, addresses.put, self._sign_ins)
         links = McpLinks(lambda ready: open_client(ready, auth, allows=self._allows), connect_s=SIGN_IN_S)
-        listing = asyncio.create_task(links.list_tools(await self._ready(server, {})))
+
+        async def list_tools() -> list[McpTool]:
+            return await links.list_tools(await self._ready(server, {}))
+
+        listing = asyncio.create_task(list_tools())
         listing.add_done_callback(lambda _: addresses.put_nowait(None))
         try:
             while (url := await addresses.get()) is not None:
                 yield {"event": "oauth_required", "message": "The server asks you to sign in."}
                 yield {"event": "authorization_url", "url": url, "server_name": server.server_name}
                 yield {"event": "waiting_for_auth"}
-            changes = await self._db.write(sync_tools, actor, server, await listing)
-            yield {"event": "success", "added": changes.added, "updated": changes.updated}
-        except McpUnavailable as error:
+            offered = await listing
+            if is_kept:
+                changes = await self._db.write(sync_tools, actor, server, offered)
+                yield {"event": "success", "added": changes.added, "updated": changes.updated}
+            else:
+                yield {"event": "success", "tools": [tool.name for tool in offered]}
+        except (McpUnavailable, Invalid) as error:
             yield {"event": "error", "message": error.message}
         finally:
             listing.cancel()
