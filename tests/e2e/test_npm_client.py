@@ -35,6 +35,7 @@ def test_the_life_of_an_agent_through_the_npm_client(talk: Talk, npm_folder: Pat
         says("Hello Eve!"),
         calls("memory_insert", label="human", new_string="Eve likes figs."),
         says("It is noted."),
+        says("Eve likes figs, which is noted."),
     )
     assert play(npm_folder, "smoke.mjs", talk) == snapshot(
         {
@@ -74,6 +75,8 @@ Eve likes figs.\
             ],
             "run": "completed",
             "steps": 2,
+            "compacted": ["Eve likes figs, which is noted.", True],
+            "found": True,
             "gone": ["NotFoundError", 404],
         }
     )

@@ -288,7 +288,7 @@ def test_facts_are_taken_down_for_a_model_that_cannot_do_it(talk: Talk) -> None:
     facts = [
         {"label": "human", "text": "Has a cat, Tom."},
         {"label": "human", "text": "name:  Eve"},
-        {"label": "nowhere", "text": "Lost."},
+        {"label": "archive", "text": "Met Ida in Porto in 2019."},
     ]
     (run_id,) = say(talk, agent, "My cat is Tom", says("Nice."), calls("memory_capture", facts=facts))
     assert talk.get(f"/v1/runs/{run_id}")["metadata"]["run_type"] == "memory_capture"
@@ -297,6 +297,9 @@ def test_facts_are_taken_down_for_a_model_that_cannot_do_it(talk: Talk) -> None:
     assert talk.block(agent, "human") == "Name: Eve\nHas a cat, Tom."
     human = next(block["id"] for block in agent["blocks"] if block["label"] == "human")
     assert talk.get(f"/v1/blocks/{human}/revisions")[0]["author"]["kind"] == "capture"
+    (kept,) = talk.get(f"/v1/agents/{agent['id']}/archival-memory")
+    assert kept["text"] == "Met Ida in Porto in 2019."
+    assert talk.get(f"/v1/passages/{kept['id']}/revisions")[0]["author"]["kind"] == "capture"
     assert [each["name"] for each in talk.get("/v1/agents/")] == ["kim"]
     assert talk.get("/v1/groups/") == []
 

@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 
 from remanence.agents.compiling import compile_for
 from remanence.agents.conversations.repository import get_conversation, note_told
+from remanence.agents.groups.repository import groups_of_member
 from remanence.agents.state import StateStore, Versions
 from remanence.archives import repository as archives
 from remanence.core.agent import Agent, AgentState, StopReason
@@ -256,10 +257,14 @@ class Checkpoint:
         except blocks.EditRefused as refusal:
             failed = ToolResult(f"Nothing was changed: {refusal.reason}", succeeded=False)
             raise StaleMemory({refusal.edit.call_id or "": failed}) from None
+        owner = state.agent.id
+        if author.kind == "capture":  # what it keeps belongs to the agent that it keeps it for
+            found = groups_of_member(connection, run.actor, owner)
+            owner = next((group.manager_agent_id for group in found if group.manager_agent_id), owner)
         for edit in record.edits:
             if isinstance(edit, PassageAdded):
                 by = author.model_copy(update={"tool": edit.tool})
-                archives.add_for_agent(connection, self._index, run.actor, state.agent.id, edit, by)
+                archives.add_for_agent(connection, self._index, run.actor, owner, edit, by)
 
     async def reload(self, run: RunPlan, state: AgentState) -> AgentState:
         """The state as it is now, for a run that holds the lease."""

@@ -61,6 +61,10 @@ const run = (await all(client.runs.list({ agent_id: agent.id })))[0];
 seen.run = run.status;
 seen.steps = (await all(client.runs.steps.list(run.id))).length;
 
+const compacted = await client.agents.messages.compact(agent.id, { compaction_settings: { mode: 'all' } });
+seen.compacted = [compacted.summary, compacted.num_messages_after < compacted.num_messages_before];
+seen.found = (await client.messages.search({ query: 'figs' })).length > 0;
+
 await client.agents.delete(agent.id);
 try {
   await client.agents.retrieve(agent.id);

@@ -19,9 +19,11 @@ from remanence.core.block import (
     apply_edit,
 )
 from remanence.core.matching import explain_missing, find_lines, has_line_prefix, quote
+from remanence.core.passage import PassageAdded
 from remanence.core.patch import AddBlock, DeleteBlock, PatchError, UpdateBlock, apply_hunks, parse_patch
 from remanence.core.text_merge import Touching, merge_texts
-from remanence.kit.ids import OrgId, new_block_id
+from remanence.kit.clock import utc_now
+from remanence.kit.ids import OrgId, new_block_id, new_passage_id
 from remanence.kit.json import JsonObject
 from remanence.tools.builtin.outcome import ToolFailure, ToolOutcome
 from remanence.tools.builtin.spelling import canonical_arguments
@@ -47,10 +49,10 @@ def run_memory_tool(
     text = _TOOLS[name](desk)
     edits = tuple(desk.edits)
     if seen is None or seen == blocks or not edits:
-        return ToolOutcome(text, edits)
+        return ToolOutcome(text, (*edits, *desk.kept))
     merged = _rebased(edits, seen, _Desk(blocks, organization_id, {}))
     values = [edit.value for edit in merged if isinstance(edit, ValueSet)]
-    return ToolOutcome(values[-1] if values else text, merged, edits)
+    return ToolOutcome(values[-1] if values else text, (*merged, *desk.kept), edits)
 
 
 @dataclass(slots=True)
@@ -61,6 +63,8 @@ class _Desk:
     organization_id: OrgId
     args: JsonObject
     edits: list[BlockEdit] = field(default_factory=list[BlockEdit])
+    kept: list[PassageAdded] = field(default_factory=list[PassageAdded])
+    """What goes into the archive."""
 
     def text(self, name: str) -> str:
         value = self.args.get(name)
@@ -131,6 +135,9 @@ class _Desk:
                 f"than the limit of {block.limit}. Write less."
             )
         self.edit(BlockAdded(block=block))
+
+    def keep(self, text: str) -> None:
+        self.kept.append(PassageAdded(id=new_passage_id(), text=text, created_at=utc_now()))
 
     def check_new_label(self, label: str) -> None:
         if self.find(label):
@@ -206,16 +213,22 @@ def _capture(desk: _Desk) -> str:
     if not isinstance(facts, list):
         raise ToolFailure("Give facts as a list of objects with a label and a text.")
     added, left = 0, list[str]()
+    told: set[str] = set()
     for fact in cast("list[object]", facts):
         fields = cast("JsonObject", fact) if isinstance(fact, dict) else {}
         label, text = fields.get("label"), fields.get("text")
         block = desk.find(label) if isinstance(label, str) else None
-        if block is None or block.read_only or not isinstance(text, str):
+        if not isinstance(text, str) or not text.strip() or (block is not None and block.read_only):
             left.append(quote(str(label)))
+        elif block is None:  # it belongs in none of them, and is kept all the same
+            if text.strip() not in told:
+                told.add(text.strip())
+                desk.keep(text.strip())
+                added += 1
         elif " ".join(text.split()).casefold() not in " ".join(block.value.split()).casefold():
             desk.set_value(block, _with_text_at_end(block.value, _clean(text.strip())))
             added += 1
-    note = f" No such block, or it is read-only: {', '.join(left)}." if left else ""
+    note = f" No text, or the block is read-only: {', '.join(left)}." if left else ""
     return f"{added} new facts were written down.{note}"
 
 
