@@ -15,7 +15,7 @@ from datetime import datetime
 SATURATION = 1.2
 LENGTH_WEIGHT = 0.75
 """The two constants of BM25, at their usual values."""
-MEANING_WEIGHT = 0.6
+MEANING_WEIGHT = 0.5
 _SURE_LIKENESS = 0.55
 """A cosine that leaves no doubt; where the best is less, none counts in full."""
 NAMED_SPEAKER = 1.25

@@ -11,6 +11,8 @@ from remanence.core.llm import EmbeddingConfig
 from remanence.core.vector import Vector
 from remanence.db.database import Database
 
+ROLES = {None: 0, "user": 1, "assistant": 2, "tool": 3}
+"""As they stand in the index."""
 Kind = Literal["message", "passage"]
 """What a document is, and the prefix of its id; parts of files and blocks join later."""
 

@@ -14,8 +14,9 @@ from remanence.core.vector import Vector
 from remanence.kit import json
 from remanence.search import backlog
 from remanence.search.finding import MAX_MATCHES, Engine, Found, find, find_speakers
-from remanence.search.ports import Document, Hit, Kind, SearchQuery
-from remanence.search.postgres_vectors import ROLES, PostgresVectors, tag_word
+from remanence.search.ports import ROLES, Document, Hit, Kind, SearchQuery
+from remanence.search.postgres_filters import filters_of, tag_word, tags_of, uuid_of
+from remanence.search.postgres_vectors import PostgresVectors
 
 _KINDS: dict[Kind, int] = {"message": 1, "passage": 2}
 
@@ -85,10 +86,10 @@ class PostgresIndex:
             _ADD,
             {
                 "created_at": [each.created_at for each in latest],
-                "id": [_uuid(each.id) for each in latest],
-                "organization": [_uuid(each.organization_id) for each in latest],
-                "owner": [_uuid(each.owner_id) for each in latest],
-                "conversation": [each.conversation_id and _uuid(each.conversation_id) for each in latest],
+                "id": [uuid_of(each.id) for each in latest],
+                "organization": [uuid_of(each.organization_id) for each in latest],
+                "owner": [uuid_of(each.owner_id) for each in latest],
+                "conversation": [each.conversation_id and uuid_of(each.conversation_id) for each in latest],
                 "kind": [_KINDS[each.kind] for each in latest],
                 "role": [ROLES.get(each.role, 0) for each in latest],
                 "words": [f"{prepare(each.text)} {prepare(each.speaker or '')}".strip() for each in latest],
@@ -107,13 +108,13 @@ class PostgresIndex:
 
     def delete(self, connection: Connection, ids: Sequence[str]) -> None:
         if ids:
-            connection.execute(_DELETE, {"ids": [_uuid(id) for id in ids]})
+            connection.execute(_DELETE, {"ids": [uuid_of(id) for id in ids]})
             backlog.drop(connection, ids)
             if self._vectors.is_there(connection):
                 self._vectors.delete(connection, ids)
 
     def forget(self, connection: Connection, owner_id: str) -> None:
-        connection.execute(_FORGET, {"owner": _uuid(owner_id)})
+        connection.execute(_FORGET, {"owner": uuid_of(owner_id)})
         backlog.drop_owner(connection, owner_id)
         if self._vectors.is_there(connection):
             self._vectors.forget(connection, owner_id)
@@ -135,7 +136,12 @@ def _look_up(connection: Connection, sought: TextQuery, query: SearchQuery, coun
     required = [_sought(word) for term in sought.required for word in term.words]
     terms = [" ".join(required)] * len(sought.required)
     terms += [" ".join([*required, _sought(term.words[0])]) for term in sought.optional]
-    filters, values = _filters(query)
+    filters, values = filters_of(query, "d")
+    filters += ["d.organization = CAST(:organization AS uuid)", "d.kind = :kind"]
+    values |= {"organization": uuid_of(query.organization_id), "kind": _KINDS[query.kind]}
+    if query.tags:
+        filters.append("d.words @@ CAST(:tags AS tsquery)")
+        values["tags"] = tags_of(query)
     statement = text(_MATCHES.format(filters=" AND ".join(filters)))
     most = max(count, MAX_MATCHES)
     rows = connection.execute(statement, {"terms": terms, "most": most, "count": count, **values}).all()
@@ -145,36 +151,5 @@ def _look_up(connection: Connection, sought: TextQuery, query: SearchQuery, coun
     return Found({f"{query.kind}-{row.id}": row.mask for row in rows}, frequencies)
 
 
-def _filters(query: SearchQuery) -> tuple[list[str], dict[str, object]]:
-    filters = ["d.organization = CAST(:organization AS uuid)", "d.kind = :kind"]
-    values: dict[str, object] = {"organization": _uuid(query.organization_id), "kind": _KINDS[query.kind]}
-    if query.owner_ids is not None:
-        filters.append("d.owner = ANY(CAST(:owners AS uuid[]))")
-        values["owners"] = [_uuid(id) for id in query.owner_ids]
-    if query.roles is not None:
-        filters.append("d.role = ANY(CAST(:roles AS smallint[]))")
-        values["roles"] = [ROLES[role] for role in query.roles if role in ROLES]
-    if query.start is not None:
-        filters.append("d.created_at >= :start")
-        values["start"] = query.start
-    if query.end is not None:
-        filters.append("d.created_at <= :end")
-        values["end"] = query.end
-    if query.conversation_id == "default":
-        filters.append("d.conversation IS NULL")
-    elif query.conversation_id is not None:
-        filters.append("d.conversation = CAST(:conversation AS uuid)")
-        values["conversation"] = _uuid(query.conversation_id)
-    if query.tags:
-        joined = " & " if query.needs_all_tags else " | "
-        filters.append("d.words @@ CAST(:tags AS tsquery)")
-        values["tags"] = joined.join(map(tag_word, dict.fromkeys(query.tags)))
-    return filters, values
-
-
 def _sought(word: str) -> str:
     return f"{word}*" if len(word) == 1 and is_unspaced(word) else word
-
-
-def _uuid(id: str) -> str:
-    return id[-36:]

@@ -3,7 +3,6 @@
 Where the extension cannot be had, there is no table, and search goes by words alone.
 """
 
-import hashlib
 import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,8 @@ from sqlalchemy.exc import DBAPIError
 from remanence.core.vector import Vector, dimensions_of, pack_vector, unpack_vector
 from remanence.kit import json
 from remanence.search.models import list_models, number_models
-from remanence.search.ports import Document, SearchQuery
+from remanence.search.ports import ROLES, Document, SearchQuery
+from remanence.search.postgres_filters import filters_of, tags_of
 
 if TYPE_CHECKING:
     from remanence.core.llm import EmbeddingConfig
@@ -76,7 +76,9 @@ SELECT document::text AS document, max(1 - (vector <=> CAST(:question AS halfvec
 FROM search_vectors WHERE document = ANY(CAST(:ids AS uuid[])) AND model = :model GROUP BY document
 """)
 
-ROLES = {None: 0, "user": 1, "assistant": 2, "tool": 3}
+_HAS_TAGS = """
+EXISTS (SELECT 1 FROM search_documents AS d WHERE d.id = v.document AND d.words @@ CAST(:tags AS tsquery))
+"""
 
 
 class PostgresVectors:
@@ -168,10 +170,15 @@ class PostgresVectors:
         }
 
     def nearest(self, connection: Connection, query: SearchQuery, count: int) -> dict[str, float]:
-        filters, values = _filters(query)
+        filters, values = filters_of(query, "v")
+        if query.tags:
+            filters.append(_HAS_TAGS)
+            values["tags"] = tags_of(query)
         found: dict[str, float] = {}
         for model, vector in query.vectors.items():
-            statement = _NEAREST.format(dimensions=dimensions_of(vector), filters=" AND ".join(filters))
+            statement = _NEAREST.format(
+                dimensions=dimensions_of(vector), filters=" AND ".join(["TRUE", *filters])
+            )
             rows = connection.execute(
                 text(statement),
                 {"question": _written(vector), "model": model, "count": 2 * count, **values},
@@ -188,41 +195,6 @@ class PostgresVectors:
             rows = connection.execute(_SIMILARITIES, values)
             found |= {f"{query.kind}-{row.document}": row.similarity for row in rows}
         return found
-
-
-def _filters(query: SearchQuery) -> tuple[list[str], dict[str, object]]:
-    filters = ["TRUE"]
-    values: dict[str, object] = {}
-    if query.owner_ids is not None:
-        filters.append("v.owner = ANY(CAST(:owners AS uuid[]))")
-        values["owners"] = [id[-36:] for id in query.owner_ids]
-    if query.roles is not None:
-        filters.append("v.role = ANY(CAST(:roles AS smallint[]))")
-        values["roles"] = [ROLES[role] for role in query.roles if role in ROLES]
-    if query.start is not None:
-        filters.append("v.created_at >= :start")
-        values["start"] = query.start
-    if query.end is not None:
-        filters.append("v.created_at <= :end")
-        values["end"] = query.end
-    if query.conversation_id == "default":
-        filters.append("v.conversation IS NULL")
-    elif query.conversation_id is not None:
-        filters.append("v.conversation = CAST(:conversation AS uuid)")
-        values["conversation"] = query.conversation_id[-36:]
-    if query.tags:
-        joined = " & " if query.needs_all_tags else " | "
-        filters.append(
-            "EXISTS (SELECT 1 FROM search_documents AS d WHERE d.id = v.document"
-            " AND d.words @@ CAST(:tags AS tsquery))"
-        )
-        values["tags"] = joined.join(map(tag_word, dict.fromkeys(query.tags)))
-    return filters, values
-
-
-def tag_word(tag: str) -> str:
-    """Longer than the words of texts are cut to, so that none of them can pass for one."""
-    return f"t{hashlib.sha256(tag.encode()).hexdigest()}0"
 
 
 def _written(vector: Vector) -> str:

@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 
 _QUESTION_TIMEOUT_S = 5
 _TEXTS_TIMEOUT_S = 20
+_QUESTIONS_KEPT = 200
 
 
 class Embed(Protocol):
@@ -39,6 +40,8 @@ class Search:
         self._db = db
         self._index = index
         self._embed = embed
+        self._questions: dict[tuple[int, str], Vector] = {}
+        """What was asked lately: pages of one search, or a model that asks again."""
 
     async def find(self, query: SearchQuery, *, uses_meaning: bool = True) -> list[Hit]:
         """By words and by meaning, as far as there are vectors and their models answer."""
@@ -77,11 +80,18 @@ class Search:
         models, names = await self._db.read(self._look_ahead, query)
         asked = without_names(query.text, {*names, *(date.text for date in find_dates(query.text))})
         for model, config in models.items():
+            known = self._questions.get((model, asked))
+            if known is not None:
+                vectors[model] = known
+                continue
             try:
                 async with asyncio.timeout(_QUESTION_TIMEOUT_S):
                     (vectors[model],) = await self._embed(
                         config, [asked], organization_id=query.organization_id, is_query=True
                     )
+                while len(self._questions) >= _QUESTIONS_KEPT:
+                    self._questions.pop(next(iter(self._questions)))
+                self._questions[model, asked] = vectors[model]
             except (AppError, TimeoutError) as error:
                 log.warning("Searching by words alone: %s", error)
         return vectors

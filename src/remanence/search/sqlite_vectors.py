@@ -13,8 +13,8 @@ from sqlalchemy import Connection
 
 from remanence.core.vector import Vector, dimensions_of
 from remanence.search.models import list_models, number_models
-from remanence.search.ports import Document, SearchQuery
-from remanence.search.sqlite_words import ROLES, micros, packed, tagged_documents
+from remanence.search.ports import ROLES, Document, SearchQuery
+from remanence.search.sqlite_words import micros, packed, tagged_documents
 
 if TYPE_CHECKING:
     from remanence.core.llm import EmbeddingConfig

@@ -16,10 +16,9 @@ from remanence.core.ranking import choose_candidates, rarities
 from remanence.core.search_text import TextQuery, is_unspaced, prepare
 from remanence.kit import json
 from remanence.search.finding import MAX_MATCHES, Found
-from remanence.search.ports import Document, Kind, SearchQuery
+from remanence.search.ports import ROLES, Document, Kind, SearchQuery
 from remanence.search.shelves import shelf_of
 
-ROLES = {None: 0, "user": 1, "assistant": 2, "tool": 3}
 _KINDS: dict[Kind, str] = {"message": "m", "passage": "p"}
 _ANY_OWNER = "0" * 32
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
