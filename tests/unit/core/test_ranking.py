@@ -53,7 +53,7 @@ def test_texts_without_length_do_no_harm() -> None:
 def test_words_and_meaning_are_summed() -> None:
     scores = fuse({"words": 4.0, "both": 4.0}, {"meaning": 0.5, "both": 0.5}, ideal=4.0)
     assert scores["both"] == pytest.approx(scores["words"] + scores["meaning"])
-    assert 0 < scores["words"] < scores["meaning"] < scores["both"] <= 1
+    assert 0 < scores["meaning"] <= scores["words"] < scores["both"] <= 1
 
 
 def test_one_word_of_many_does_not_outweigh_what_is_meant() -> None:
