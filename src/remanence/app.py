@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,12 +86,12 @@ from remanence.tools.programs import Programs
 from remanence.tools.recall import ConversationSearch
 from remanence.tools.run_endpoints import router as tool_run_routes
 from remanence.transfer.endpoints import router as transfer_routes
-from remanence.transfer.service import TransferService
 
 _LOOKED_FOR = ("ollama", "lmstudio_openai", "llamacpp")
 
 if TYPE_CHECKING:
     from remanence.llm.local.source import LocalModels
+    from remanence.transfer.service import TransferService
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -175,7 +175,6 @@ class _House:
         self._mcp = McpService(
             db, vault, allows_local=settings.allows_local_mcp, call_timeout_s=settings.mcp_timeout_s
         )
-        self._transfer = TransferService(db, self._agents, self._catalogue, self._mcp, index, vault)
         self._helpers = Helpers(self._agents)
         self._agents.household = self._helpers
         checkpoint.followers = self._helpers
@@ -261,7 +260,7 @@ class _House:
             provenance_routes(self._db, self._index),
             archive_routes(self._db, self._archives),
             group_routes(self._db, self._helpers),
-            transfer_routes(self._transfer),
+            transfer_routes(lambda: self._transfer),
             tool_routes(self._db),
             model_routes(self._catalogue, self._adapters),
             tool_run_routes(self._executor),
@@ -272,6 +271,13 @@ class _House:
             older_mcp_routes(self._db, self._mcp, self._vault),
             spending_routes(self._db, self._spending),
         ]
+
+    @cached_property
+    def _transfer(self) -> "TransferService":
+        """Loaded when it is first asked for."""
+        from remanence.transfer.service import TransferService
+
+        return TransferService(self._db, self._agents, self._catalogue, self._mcp, self._index, self._vault)
 
     def banner(self) -> list[tuple[str, str]]:
         return [

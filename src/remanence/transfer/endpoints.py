@@ -1,7 +1,8 @@
 """Routes of agent files."""
 
 import asyncio
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from fastapi import APIRouter, File, Form, Header, UploadFile
 from pydantic import BaseModel, Field, StringConstraints
@@ -9,6 +10,7 @@ from starlette.responses import Response
 
 from remanence.accounts.auth import ActingUser
 from remanence.agents.schemas import ProjectRef
+from remanence.core.actor import Actor
 from remanence.edge.fields import StoredText
 from remanence.edge.parameters import AgentIdPath
 from remanence.edge.responses import JsonBytes
@@ -17,9 +19,10 @@ from remanence.errors import BadArgument
 from remanence.kit import json
 from remanence.kit.ids import id_pattern
 from remanence.kit.json import JsonObject
-from remanence.transfer.exporting import ExportOptions
-from remanence.transfer.reading import MAX_BYTES, read_secrets
-from remanence.transfer.service import ImportOptions, TransferService
+from remanence.transfer.options import MAX_BYTES, ExportOptions, ImportOptions, read_secrets
+
+if TYPE_CHECKING:
+    from remanence.transfer.service import Imported
 
 ConversationRef = Annotated[str, StringConstraints(pattern=id_pattern("conv"))]
 
@@ -38,11 +41,19 @@ class ExportRequest(BaseModel):
     scrub_messages: bool = False
 
 
-def router(service: TransferService) -> APIRouter:
+class Transfer(Protocol):
+    """What the routes need of the service, which is loaded when it is first asked for."""
+
+    async def export_agent(self, actor: Actor, agent_id: str, options: ExportOptions) -> JsonObject: ...
+
+    async def import_file(self, actor: Actor, body: bytes, options: ImportOptions) -> "Imported": ...
+
+
+def router(open_service: Callable[[], Transfer]) -> APIRouter:
     routes = make_routes("agents")
 
-    async def as_file(actor: Any, agent_id: str, options: ExportOptions) -> Response:
-        found = await service.export_agent(actor, agent_id, options)
+    async def as_file(actor: Actor, agent_id: str, options: ExportOptions) -> Response:
+        found = await open_service().export_agent(actor, agent_id, options)
         return Response(await asyncio.to_thread(json.encode_indented, found), media_type="application/json")
 
     @routes.get("/agents/{agent_id}/export")
@@ -96,7 +107,7 @@ def router(service: TransferService) -> APIRouter:
             overrides_tools=override_existing_tools,
             strips_messages=strip_messages,
         )
-        imported = await service.import_file(actor, await file.read(MAX_BYTES + 1), options)
+        imported = await open_service().import_file(actor, await file.read(MAX_BYTES + 1), options)
         answer: dict[str, Any] = {"agent_ids": imported.agent_ids}
         return JsonBytes(answer | ({"warnings": imported.warnings} if imported.warnings else {}))
 

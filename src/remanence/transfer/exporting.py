@@ -30,21 +30,13 @@ from remanence.messages import repository as messages
 from remanence.tools.mcp import repository as servers
 from remanence.tools.schemas import tool_body
 from remanence.transfer.message_form import file_body
+from remanence.transfer.options import ExportOptions
 from remanence.transfer.schemas import EXTRA
 
 _WHOLE = Page(order="asc")
 _ABSENT = ("revision", "created_by_id", "last_updated_by_id")
 _OURS = ("template_id", "base_template_id", "deployment_id", "entity_id", "project_id")
 """What a block has here alone: in a file it is not there, or null."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExportOptions:
-    conversation_id: str | None = None
-    """Whose history is taken in place of the agent's own."""
-    is_scrubbed: bool = False
-    """Without anything that was said: no messages, no passages, no conversations."""
-    skills: Sequence[JsonObject] = ()
 
 
 @dataclass(slots=True)

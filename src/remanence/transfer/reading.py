@@ -7,9 +7,9 @@ from remanence.edge.bodies import find_fault
 from remanence.errors import BadArgument
 from remanence.kit import json
 from remanence.transfer.legacy import is_legacy, modernise
+from remanence.transfer.options import MAX_BYTES
 from remanence.transfer.schemas import AgentFile
 
-MAX_BYTES = 64 << 20
 _MOST_SHOWN = 5
 
 
@@ -36,17 +36,6 @@ def read_file(body: bytes) -> AgentFile:
     if faults:
         raise BadArgument(f"The agent file does not hold together: {'; '.join(faults)}.")
     return file
-
-
-def read_secrets(text: str | None, what: str) -> dict[str, str]:
-    """Raises BadArgument unless it is a JSON object of texts."""
-    if not text:
-        return {}
-    found = None if find_fault(text.encode()) else json.decode(text)
-    pairs = as_object(found)
-    if not isinstance(found, dict) or not all(isinstance(value, str) for value in pairs.values()):
-        raise BadArgument(f'`{what}` must be a JSON object of texts, such as {{"TOKEN": "…"}}.')
-    return pairs
 
 
 def _problems(error: ValidationError) -> str:

@@ -1,8 +1,6 @@
 """Agents out of the database into files, and files into agents."""
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection
@@ -27,8 +25,9 @@ from remanence.search.ports import SearchIndex
 from remanence.tools.mcp.schemas import McpServerCreate, to_server
 from remanence.tools.mcp.service import McpService
 from remanence.tools.service import check_schema, derive_schema, source_language
-from remanence.transfer.exporting import ExportOptions, export_agent
+from remanence.transfer.exporting import export_agent
 from remanence.transfer.importing import Imported, Importer, Prepared, is_helped, tool_to_make
+from remanence.transfer.options import ExportOptions, ImportOptions
 from remanence.transfer.reading import read_file
 from remanence.transfer.schemas import AgentFile, FileAgent, FileServer, FileTool
 
@@ -59,19 +58,6 @@ _NOT_OF_THE_BODY = {
     *("messages", "files_agents", "group_ids", "llm_config", "embedding_config", "model", "embedding"),
     *("template_id", "base_template_id", "tool_rules", "compaction_settings", "initial_message_sequence"),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ImportOptions:
-    name: str | None = None
-    """Of every agent in the file."""
-    model: str | None = None
-    embedding: str | None = None
-    secrets: Mapping[str, str] = field(default_factory=dict[str, str])
-    project_id: str | None = None
-    appends_copy: bool = True
-    overrides_tools: bool = True
-    strips_messages: bool = False
 
 
 class TransferService:
