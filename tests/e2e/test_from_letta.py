@@ -109,6 +109,7 @@ async def test_everything_comes_under_its_own_id_and_only_once(
     ann = await db.read(agents.get_agent, actor, ids["ann"])
     relations = (await db.read(agents.load_relations, actor, [ann], EVERYTHING, vault))[ann.id]
     assert (ann.name, ann.agent_type, ann.metadata) == ("ann", "memgpt_v2_agent", {"k": 1})
+    assert ann.created_by_id == DEFAULT_USER_ID
     assert [tool.id for tool in relations.tools] == [ids["peek"], ids["send_message"]]
     assert [(block.id, block.value) for block in relations.blocks] == [(ids["block"], "Likes figs.")]
     assert relations.tags == ("old",)

@@ -95,6 +95,7 @@ class LettaBuilder:
             "system": "You are kind.",
             "llm_config": MODEL,
             "timezone": "UTC",
+            "_created_by_id": str(DEFAULT_USER_ID),
         }
         return self.add("agents", "agent", name=name, message_buffer_autoclear=False, **(given | values))
 

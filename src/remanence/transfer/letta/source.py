@@ -73,7 +73,7 @@ class LettaTables:
             statement = statement.where(column("id", Text) > after)
         statement = statement.order_by(*(column(each, Text) for each in order if each in known)).limit(limit)
         for row in connection.execute(statement.execution_options(yield_per=_BATCH)):
-            yield dict(row._mapping)  # pyright: ignore[reportPrivateUsage] its public name
+            yield {name.lstrip("_"): value for name, value in row._mapping.items()}  # pyright: ignore[reportPrivateUsage] its public name
 
 
 def _readable(name: str, kind: str) -> Any:
