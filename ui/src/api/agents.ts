@@ -108,10 +108,14 @@ export interface ContextOverview {
   messages: { id: string; role: string; content: { type: string; text?: string }[]; tool_calls?: { function: { name: string; arguments: string } }[] | null }[];
 }
 
+export function fetchContext(id: string, conversation: string | null, signal: AbortSignal): Promise<ContextOverview> {
+  return ask("GET", `/v1/agents/${id}/context`, { query: { conversation_id: conversation }, signal });
+}
+
 export function contextQuery(id: string, conversation: string | null = null) {
   return queryOptions({
     queryKey: ["agent", id, "context", conversation],
-    queryFn: () => ask<ContextOverview>("GET", `/v1/agents/${id}/context`, { query: { conversation_id: conversation } }),
+    queryFn: ({ signal }) => fetchContext(id, conversation, signal),
     staleTime: 30_000,
   });
 }

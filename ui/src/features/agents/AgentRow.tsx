@@ -1,12 +1,12 @@
-import { useQuery } from "@tanstack/react-query";
 import { memo } from "react";
 import { Link } from "wouter";
-import { type Agent, contextQuery } from "@/api/agents";
+import type { Agent } from "@/api/agents";
 import { sectionsOf } from "@/api/context";
 import { ContextBar } from "@/components/ContextBar";
 import { Icon } from "@/components/Icon";
 import { paths } from "@/components/links";
 import { Menu } from "@/components/Menu";
+import { useRowContext } from "@/features/agents/useRowContext";
 import { count, exactly, share, UNKNOWN, when } from "@/lib/format";
 
 interface Props {
@@ -18,7 +18,7 @@ interface Props {
 }
 
 export const AgentRow = memo(function AgentRow({ agent, isRunning, onOpen, onDuplicate, onDelete }: Props) {
-  const context = useQuery({ ...contextQuery(agent.id), staleTime: 300_000 });
+  const context = useRowContext(agent.id);
   const [tone, words] = stateOf(agent, isRunning);
   return (
     <tr

@@ -26,7 +26,7 @@ export function AgentTable({ agents, runningIds, scroller, onEnd, onDuplicate, o
   const last = shown.at(-1);
   const lastAt = last?.index ?? 0;
   useEffect(() => {
-    if (lastAt > agents.length - 30) onEnd();
+    if (lastAt > agents.length - 60) onEnd();
   }, [lastAt, agents.length, onEnd]);
   const open = (id: string) => navigate(paths.agent(id));
   const above = first ? first.index * ROW_PX : 0;
