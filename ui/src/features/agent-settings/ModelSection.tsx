@@ -11,6 +11,7 @@ const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"].map((each)
 const LEAST_WINDOW = 2048;
 
 interface ModelSettings {
+  provider_type?: string;
   max_output_tokens?: number | null;
   temperature?: number | null;
   parallel_tool_calls?: boolean;
@@ -21,7 +22,8 @@ export function ModelSection({ agent, saving }: { agent: Agent; saving: Saving }
   const models = useQuery(modelsQuery);
   const settings = (agent.model_settings ?? {}) as ModelSettings;
   const model = models.data?.find((each) => each.handle === agent.model);
-  const save = (changes: ModelSettings) => void saving.patch("Model", { model_settings: { ...agent.model_settings, ...changes } });
+  // Only what changed: the rest may have been changed a moment ago, by this hand or another.
+  const save = (changes: ModelSettings) => void saving.patch("Model", { model_settings: { provider_type: settings.provider_type, ...changes } });
   const handles = models.data?.map((each) => each.handle) ?? [];
   const options = agent.model && !handles.includes(agent.model) ? [agent.model, ...handles] : handles;
   return (

@@ -7,7 +7,7 @@ import { describe } from "@/api/errors";
 import { toast } from "@/lib/toasts";
 
 const FIRST_PAGE = 50;
-const NEXT_PAGE = 100;
+const NEXT_PAGE = 200;
 const UNDO_MS = 6000;
 
 export function useAgents(filter: AgentFilter) {
