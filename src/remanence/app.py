@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 import remanence
 from remanence.accounts import repository as accounts
-from remanence.accounts.auth import Auth
+from remanence.accounts.auth import ActingUser, Auth
 from remanence.agents.conversations.endpoints import router as conversation_routes
 from remanence.agents.endpoints import router as agent_routes
 from remanence.agents.service import AgentService
@@ -31,6 +31,7 @@ from remanence.edge.routes import make_routes
 from remanence.groups.endpoints import router as group_routes
 from remanence.groups.messaging import AgentMessenger
 from remanence.groups.service import Helpers
+from remanence.kit.clock import utc_now
 from remanence.kit.ids import OrgId
 from remanence.kit.vault import KEY_FILE, Vault
 from remanence.llm.adapters import Adapters
@@ -122,6 +123,7 @@ def create_app(settings: Settings) -> FastAPI:
 class _House:
     def __init__(self, settings: Settings, db: Database) -> None:
         self._settings = settings
+        self._started_at = utc_now()
         self._db = db
         password = settings.password.get_secret_value() if settings.password else None
         vault = self._vault = Vault.open(settings.dir)
@@ -270,6 +272,7 @@ class _House:
             mcp_callback_routes(self._mcp),
             older_mcp_routes(self._db, self._mcp, self._vault),
             spending_routes(self._db, self._spending),
+            self.state_routes(),
         ]
 
     @cached_property
@@ -278,6 +281,34 @@ class _House:
         from remanence.transfer.service import TransferService
 
         return TransferService(self._db, self._agents, self._catalogue, self._mcp, self._index, self._vault)
+
+    def state_routes(self) -> APIRouter:
+        """What the server is, for whoever looks after it."""
+        routes = make_routes("server")
+        settings = self._settings
+
+        @routes.get("/server/", operation_id="retrieve_server")
+        async def state(actor: ActingUser) -> JsonBytes:
+            level, reason = await self._sandbox.find_level()
+            return JsonBytes(
+                {
+                    "version": remanence.__version__,
+                    "started_at": self._started_at,
+                    "database": {
+                        "kind": "sqlite" if self._db.is_sqlite else "postgresql",
+                        "description": self._db.description,
+                    },
+                    "default_model": self._default_model(),
+                    "default_embedding": _default_embedding(settings),
+                    "sandbox": {"level": level, "reason": reason or None},
+                    "has_password": self.auth.is_on,
+                    "traces": settings.traces,
+                    "trace_days": settings.trace_days,
+                    "revisions_kept": settings.revisions_kept,
+                }
+            )
+
+        return routes
 
     def banner(self) -> list[tuple[str, str]]:
         return [

@@ -166,6 +166,7 @@ DOORS = {
     "doors.odd-queries": "No parameter in path or query makes a route fail.",
     "doors.open": "Without a password any key is accepted.",
     "doors.organisations": "No route shows, changes or joins what belongs to another organisation.",
+    "doors.server": "The server tells what it is: version, database, sandbox, what it keeps.",
     "doors.password": "With a password all but health answers 401 without it; either header opens.",
     "doors.request-id": "Every answer has an id in its header, every refusal in its body; a given one is kept.",
     "doors.slash": "The other form of an address gets a 307 to the exact one.",
@@ -301,6 +302,7 @@ RUNS = {
     "runs.delete": "A run that is over can be deleted; its messages stay.",
     "runs.list": "Runs are found by agent, status, reason and more, in either order, by pages.",
     "runs.messages": "The messages of a run begin with its input.",
+    "runs.gist": "A list of runs tells, if asked, whose they are, what was said, their steps, tokens and cost.",
     "runs.record": "Every send leaves a run, and the agent remembers its last one.",
     "runs.trace": "A run is shown as a tree of spans: steps, and the model, tools and database in each.",
     "steps.trace": "The exact exchange with the model is kept if the operator wants it, without keys and secrets.",
@@ -418,6 +420,7 @@ PROVIDERS = {
 }
 
 MONEY = {
+    "models.prices": "The prices of models are told where the table knows them.",
     "models.probe": "A probe tells which of its tasks a model can do, and which settings suit it.",
     "models.real_server": "A real llama.cpp server, named by its address, calls tools and streams.",
     "models.fallback": "A model that is out of reach is stood in for by the next; the step names who answered.",
@@ -493,6 +496,8 @@ UNSERVED: dict[str, str] = {}
 
 OWN = {
     "GET /v1/agents/{agent_id}/embedding": "tells how far the embedding of an agent's messages has come",
+    "GET /v1/models/prices": "what models cost, where it is known",
+    "GET /v1/server/": "what the server is: version, database, sandbox, what it keeps",
     "GET /v1/budgets/": "what agents and the organisation may spend, and have spent",
     "PUT /v1/budgets/": "sets a budget",
     "DELETE /v1/budgets/{budget_id}": "lifts a budget",

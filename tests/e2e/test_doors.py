@@ -107,6 +107,15 @@ def test_without_a_password_any_key_or_none_is_accepted(tenant: Tenant) -> None:
         assert tenant.http.get("/v1/agents/", headers=headers).status_code == 200
 
 
+@pytest.mark.promise("doors.server")
+def test_the_server_tells_what_it_is(tenant: Tenant) -> None:
+    state = tenant.http.get("/v1/server/").json()
+    assert state["database"]["kind"] in ("sqlite", "postgresql")
+    assert state["sandbox"]["level"]
+    assert state["has_password"] is False
+    assert state["traces"] == "errors"
+
+
 @pytest.mark.promise("doors.health")
 def test_health_tells_the_version(tenant: Tenant) -> None:
     health = tenant.sdk.health()

@@ -59,6 +59,7 @@ def test_messages_are_found_by_words_at_once_and_by_meaning_soon(talk: Talk) -> 
     (found, *_) = search(talk, "office rent")
     assert 0 < found["score"] <= 1
     assert (found["lexical_rank"], found["vector_rank"]) == (1, 1)
+    assert 0 < found["word_share"] < 1
     typed = talk.sdk.messages.search(query="office rent", limit=1)
     assert len(typed) == 1
 

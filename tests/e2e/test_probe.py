@@ -49,3 +49,11 @@ def test_a_probe_tells_what_a_model_can_do(
 def test_a_model_that_nobody_has_cannot_be_probed(tenant: Tenant) -> None:
     assert tenant.http.post("/v1/models/nobody/model/probe").status_code == 404
     assert tenant.http.post("/v1/models/nonsense/probe").status_code == 400
+
+
+@pytest.mark.promise("models.prices")
+def test_prices_are_told_where_they_are_known(tenant: Tenant) -> None:
+    prices = tenant.http.get("/v1/models/prices").json()
+    handles = {each["handle"] for each in tenant.http.get("/v1/models/").json()}
+    assert set(prices) <= handles
+    assert prices["openai/gpt-4o-mini"]["prompt"] < prices["openai/gpt-4o-mini"]["completion"]

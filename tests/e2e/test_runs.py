@@ -341,3 +341,33 @@ def test_the_sdk_reads_runs_and_steps(talk: Talk, agent: JsonObject, run: JsonOb
     assert sdk.steps.metrics.retrieve(steps[0].id).id == steps[0].id
     assert len(list(sdk.steps.messages.list(steps[1].id))) == 3
     assert sdk.steps.feedback.create(steps[0].id, feedback="positive").feedback == "positive"
+
+
+@pytest.mark.promise("runs.gist")
+def test_a_list_tells_the_gist_of_each_run_if_asked(talk: Talk, agent: JsonObject, run: JsonObject) -> None:
+    (plain,) = talk.get("/v1/runs/")
+    assert plain == run
+    (found,) = talk.get("/v1/runs/", include_gist=True)
+    cost = found["gist"].pop("cost_usd")
+    assert cost is not None
+    assert found["gist"] == {
+        "agent_name": agent["name"],
+        "said": "Figs!",
+        "num_steps": 2,
+        "prompt_tokens": 230,
+        "cached_input_tokens": 64,
+        "completion_tokens": 13,
+    }
+    (gist,) = [each["gist"] for each in talk.get("/v1/runs/", include_gist=True, agent_id=agent["id"])]
+    assert gist["num_steps"] == 2
+
+
+@pytest.mark.promise("runs.trace")
+def test_the_trace_of_a_run_tells_how_long_each_step_waited_for_its_model(
+    talk: Talk, run: JsonObject
+) -> None:
+    spans = talk.get(f"/v1/runs/{run['id']}/trace")
+    models = [span for span in spans if span["name"] == "model"]
+    assert len(models) == 2
+    for span in models:
+        assert 0 < span["attributes"]["first_token_ns"] <= span["duration_ns"]

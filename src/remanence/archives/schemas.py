@@ -117,6 +117,7 @@ def hit_body(hit: Hit, moment: datetime) -> dict[str, Any]:
         "score": hit.score,
         "lexical_rank": hit.lexical_rank,
         "vector_rank": hit.vector_rank,
+        "word_share": hit.word_share,
     }
 
 

@@ -85,7 +85,14 @@ def ideal_bm25(rarity: Sequence[float]) -> float:
 
 
 def fuse(words: Mapping[str, float], meanings: Mapping[str, float], *, ideal: float) -> dict[str, float]:
-    """Words and meaning as one score from 0 to about 1.
+    """Words and meaning as one score from 0 to about 1."""
+    return {id: sum(parts) for id, parts in weigh(words, meanings, ideal=ideal).items()}
+
+
+def weigh(
+    words: Mapping[str, float], meanings: Mapping[str, float], *, ideal: float
+) -> dict[str, tuple[float, float]]:
+    """What words and what meaning bring to the score of each.
 
     Words are measured against a text that has all of them, not against the best that was found: one
     frequent word of five must not outweigh what is meant. Without vectors words decide alone.
@@ -94,11 +101,11 @@ def fuse(words: Mapping[str, float], meanings: Mapping[str, float], *, ideal: fl
     share = MEANING_WEIGHT if meanings else 0.0
     if not words:
         share = 1.0
-    merged: dict[str, float] = {}
+    parts: dict[str, tuple[float, float]] = {}
     for id in {**words, **meanings}:
         by_words = (words.get(id, 0.0) / ideal) ** _PARTLY if ideal > 0 else 0.0
-        merged[id] = (1 - share) * by_words + share * meanings.get(id, 0.0) / most
-    return merged
+        parts[id] = (1 - share) * by_words, share * meanings.get(id, 0.0) / most
+    return parts
 
 
 def length_prior(text: str) -> float:

@@ -74,5 +74,7 @@ class Step(Frozen):
     error_data: JsonObject | None = None
     step_ns: int | None = None
     llm_request_ns: int | None = None
+    first_token_ns: int | None = None
+    """From the request to the model to its first sign of life."""
     tool_execution_ns: int | None = None
     database_ns: int | None = None

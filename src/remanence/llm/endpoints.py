@@ -10,9 +10,11 @@ from remanence.accounts.auth import ActingUser
 from remanence.edge.responses import JsonBytes
 from remanence.edge.routes import make_routes
 from remanence.llm.catalogue import Catalogue
+from remanence.llm.prices import load_rates
 from remanence.llm.probe import Probe
 from remanence.llm.registry import AdapterRegistry
-from remanence.llm.schemas import embedding_model_out, model_out
+from remanence.llm.schemas import embedding_model_out, model_out, rates_out
+from remanence.llm.vendors import find_vendor
 
 
 def router(catalogue: Catalogue, adapters: AdapterRegistry) -> APIRouter:
@@ -40,6 +42,18 @@ def router(catalogue: Catalogue, adapters: AdapterRegistry) -> APIRouter:
     async def list_embedding_models(actor: ActingUser) -> Response:
         models = await catalogue.list_embeddings(actor.organization_id)
         return JsonBytes([embedding_model_out(model) for model in models])
+
+    @routes.get("/prices", operation_id="list_model_prices")
+    async def list_prices(actor: ActingUser) -> Response:
+        """By handle, for those models that the table of prices knows."""
+        models = await catalogue.list_models(actor.organization_id)
+        vendors = {model.handle: find_vendor(model.provider_type) for model in models}
+        named = {
+            model.handle: (vendor.prices, model.name)
+            for model in models
+            if (vendor := vendors[model.handle]) is not None and vendor.prices is not None
+        }
+        return JsonBytes({handle: rates_out(rates) for handle, rates in (await load_rates(named)).items()})
 
     @routes.post("/{handle:path}/probe", operation_id="probe_model")
     async def probe_model(actor: ActingUser, handle: str) -> Response:

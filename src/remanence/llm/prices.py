@@ -5,6 +5,7 @@ was looked up is kept: a step's cost is then a few multiplications.
 """
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -45,6 +46,15 @@ async def price_of(provider: str | None, model: str, usage: Usage) -> float | No
         _known_rates[key] = await asyncio.to_thread(_find_rates, *key)
     rates = _known_rates[key]
     return rates.cost(usage) if rates is not None else None
+
+
+async def load_rates(models: Mapping[str, tuple[str, str]]) -> dict[str, Rates]:
+    """What is known, by the same names, of models that are given as provider and name in the table."""
+    unknown = [key for each in models.values() if (key := (*each, False)) not in _known_rates]
+    if unknown:
+        _known_rates.update(await asyncio.to_thread(lambda: {key: _find_rates(*key) for key in unknown}))
+    found = {name: _known_rates[*each, False] for name, each in models.items()}
+    return {name: rates for name, rates in found.items() if rates is not None}
 
 
 async def load_windows(provider: str | None, models: list[str]) -> dict[str, int]:

@@ -1,6 +1,7 @@
 """Models and embedding models as the REST API lists them: the new keys first, the older configuration after."""
 
 from remanence.kit.json import JsonObject
+from remanence.llm.prices import Rates
 from remanence.llm.sources import EmbeddingInfo, ModelInfo
 
 
@@ -28,4 +29,14 @@ def embedding_model_out(model: EmbeddingInfo) -> JsonObject:
         "provider_name": model.provider_name,
         "model_type": "embedding",
         **config,
+    }
+
+
+def rates_out(rates: Rates) -> JsonObject:
+    """US dollars per million tokens."""
+    return {
+        "prompt": round(rates.prompt * 1e6, 6),
+        "completion": round(rates.completion * 1e6, 6),
+        "cache_read": round(rates.cache_read * 1e6, 6),
+        "cache_write": round(rates.cache_write * 1e6, 6),
     }

@@ -63,6 +63,7 @@ def found_body(hit: Hit, message: Message) -> dict[str, Any]:
         "score": hit.score,
         "lexical_rank": hit.lexical_rank,
         "vector_rank": hit.vector_rank,
+        "word_share": hit.word_share,
         "snippet": hit.snippet,
     }
 

@@ -22,10 +22,12 @@ from remanence.messages import repository as messages
 from remanence.messages.schemas import Body, View, typed_messages
 from remanence.messages.sending import SendRequest
 from remanence.runs import repository
+from remanence.runs.overview import repository as overview
 from remanence.runs.queries import RunQuery, StepQuery
 from remanence.runs.schemas import (
     CancelRequest,
     Feedback,
+    gist_body,
     run_body,
     run_metrics_body,
     run_usage_body,
@@ -98,7 +100,9 @@ def _add_run_routes(routes: APIRouter, db: Database) -> None:
         conversation_id: str | None = None,
         active: bool = False,
         ascending: bool = False,
+        include_gist: bool = False,
     ) -> JsonBytes:
+        """`include_gist` adds to each what a list shows: whose it is, what was said, steps, tokens, cost."""
         query = RunQuery(
             agent_ids=(*(agent_ids or ()), *([agent_id] if agent_id else ())),
             statuses=("created", "running") if active else tuple(statuses or ()),
@@ -108,7 +112,13 @@ def _add_run_routes(routes: APIRouter, db: Database) -> None:
         )
         if ascending:
             page = page.model_copy(update={"order": "asc"})
-        return JsonBytes([run_body(run) for run in await db.read(repository.list_runs, actor, query, page)])
+
+        def read(connection: Connection) -> list[Body]:
+            runs = repository.list_runs(connection, actor, query, page)
+            found = overview.gists(connection, runs) if include_gist else {}
+            return [run_body(run) | gist_body(found.get(run.id)) for run in runs]
+
+        return JsonBytes(await db.read(read))
 
     @routes.get("/runs/active", deprecated=True)
     async def list_active_runs(

@@ -103,6 +103,7 @@ class Keeper:
                 "usage": reply.usage.plus(step.spent) if reply else None,
                 "request_id": reply.request_id if reply else None,
                 "llm_request_ns": step.llm_ns,
+                "first_token_ns": step.waited_ns,
                 "tool_execution_ns": acted.ran_ns,
             }
         )

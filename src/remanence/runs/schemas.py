@@ -1,5 +1,6 @@
 """Runs and steps on the wire."""
 
+from dataclasses import asdict
 from typing import Any, Literal
 
 from pydantic import BaseModel
@@ -7,6 +8,7 @@ from pydantic import BaseModel
 from remanence.core.llm import Usage
 from remanence.core.run import Run, Step
 from remanence.kit.clock import utc_now
+from remanence.runs.overview.repository import Gist
 
 
 class CancelRequest(BaseModel):
@@ -38,6 +40,15 @@ def run_body(run: Run) -> dict[str, Any]:
         "ttft_ns": run.ttft_ns,
         "total_duration_ns": run.total_duration_ns,
     }
+
+
+def gist_body(gist: Gist | None) -> dict[str, Any]:
+    """Beyond the contract, so that only those get it who ask for it."""
+    if gist is None:
+        return {}
+    told = asdict(gist)
+    nanos: int | None = told.pop("cost_nanos")
+    return {"gist": told | {"cost_usd": nanos / 1e9 if nanos else None}}
 
 
 def cost_of(usage: Usage | None) -> dict[str, Any]:

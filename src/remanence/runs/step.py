@@ -39,6 +39,11 @@ class Step:
         self.context_tokens = 0
         """What its call took of the window."""
 
+    @property
+    def waited_ns(self) -> int | None:
+        """For the first token."""
+        return None if self.first_token_ns is None else self.first_token_ns - self.started_ns
+
     def note(self, deltas: Sequence[Delta]) -> list[Delta]:
         """What counts of these."""
         if self.first_token_ns is None:

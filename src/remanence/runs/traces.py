@@ -96,7 +96,8 @@ def span_bodies(run_id: str, steps: Sequence[Step], *, started: datetime, spent_
             ("database", step.database_ns),
         ):
             if spent is not None:
-                spans.append(_span(name, f"{step.id}-{name}", step.id, at, spent))
+                told = {"first_token_ns": step.first_token_ns} if name == "model" else {}
+                spans.append(_span(name, f"{step.id}-{name}", step.id, at, spent, **told))
                 at += spent
     return spans
 

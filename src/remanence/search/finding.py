@@ -20,7 +20,6 @@ from remanence.core.ranking import (
     SAID_THEN,
     SIDE_WORD,
     bm25,
-    fuse,
     ideal_bm25,
     length_prior,
     positions,
@@ -28,6 +27,7 @@ from remanence.core.ranking import (
     rarities,
     share_of_next,
     share_of_previous,
+    weigh,
 )
 from remanence.core.search_text import (
     ROLE_NAMES,
@@ -220,6 +220,7 @@ class Pool:
         """There is more asked than who spoke."""
         self._words: dict[str, float] = {}
         self._scores: dict[str, float] = {}
+        self._parts: dict[str, tuple[float, float]] = {}
 
     def weigh(self, engine: Engine, connection: Connection) -> None:
         """Works the scores out from the texts themselves."""
@@ -231,7 +232,8 @@ class Pool:
         self._words = bm25(self._counts, lengths, self._rarities) if self._query.uses_words else {}
         least = _LEAST_LIKENESS[self._query.kind]
         meanings = {id: self._near[id] for id in self._texts if self._near.get(id, -2) > least}
-        merged = fuse(self._words, meanings, ideal=ideal_bm25(self._rarities))
+        self._parts = weigh(self._words, meanings, ideal=ideal_bm25(self._rarities))
+        merged = {id: sum(parts) for id, parts in self._parts.items()}
         self._scores = {
             id: (max(score, SAID_THEN) if id in self._then else score) * self._prior(id)
             for id, score in merged.items()
@@ -277,10 +279,13 @@ class Pool:
         for each in rank(shown, moments)[: self._query.limit]:
             document, matches = self._texts[each.id]
             snippet = cut_snippet(document.text, matches)
-            hits.append(
-                Hit(each.id, each.score, by_words.get(each.id), by_meaning.get(each.id), snippet, document)
-            )
+            places = by_words.get(each.id), by_meaning.get(each.id)
+            hits.append(Hit(each.id, each.score, *places, snippet, document, self._word_share(each.id)))
         return hits
+
+    def _word_share(self, id: str) -> float | None:
+        by_words, by_meaning = (max(0.0, part) for part in self._parts.get(id, (0.0, 0.0)))
+        return round(by_words / (by_words + by_meaning), 3) if by_words + by_meaning else None
 
     def _count(self, id: str) -> list[int]:
         """How often each term stands in a text. Who speaks is no part of what is said."""

@@ -83,6 +83,8 @@ class Hit:
     snippet: str
     """The part of the text around what was sought."""
     document: Document
+    word_share: float | None = None
+    """How much of the score comes from words, from 0 to 1; the rest is meaning. None where nothing was scored."""
     before: Document | None = None
     after: Document | None = None
 

@@ -129,6 +129,7 @@ class StepRow(Identified, Owned, Base):
     error_data: Mapped[Any] = json_field()
     step_ns: Mapped[int | None] = mapped_column(BigInteger)
     llm_request_ns: Mapped[int | None] = mapped_column(BigInteger)
+    first_token_ns: Mapped[int | None] = mapped_column(BigInteger)
     tool_execution_ns: Mapped[int | None] = mapped_column(BigInteger)
     database_ns: Mapped[int | None] = mapped_column(BigInteger)
 

@@ -1,0 +1,1 @@
+"""What a list of runs shows beside the runs themselves."""
