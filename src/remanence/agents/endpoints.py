@@ -61,6 +61,7 @@ async def _read_query(
     identifier_keys: Annotated[list[str] | None, Query()] = None,
     last_stop_reason: StopReason | None = None,
     created_by_id: str | None = None,
+    tool_id: str | None = None,
 ) -> AgentQuery:
     return AgentQuery(
         name=name,
@@ -74,6 +75,7 @@ async def _read_query(
         identifier_keys=tuple(identifier_keys or ()),
         last_stop_reason=last_stop_reason,
         created_by_id=created_by_id,
+        tool_id=tool_id,
     )
 
 

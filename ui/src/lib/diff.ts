@@ -66,3 +66,27 @@ function push(pieces: Piece[], kind: Piece["kind"], tokens: readonly string[]): 
   if (last?.kind === kind) last.text += tokens.join("");
   else pieces.push({ kind, text: tokens.join("") });
 }
+
+/** The same for people: changes with only a word or two between them are read as one. */
+export function gather(pieces: readonly Piece[], leastWords = 3): Piece[] {
+  const made: Piece[] = [];
+  let [del, ins] = ["", ""];
+  const flush = () => {
+    push(made, "del", del ? [del] : []);
+    push(made, "ins", ins ? [ins] : []);
+    [del, ins] = ["", ""];
+  };
+  pieces.forEach((each, at) => {
+    if (each.kind === "del") del += each.text;
+    else if (each.kind === "ins") ins += each.text;
+    else if (del && ins && at < pieces.length - 1 && !each.text.includes("\n") && (each.text.match(/[\p{L}\p{N}]+/gu) ?? []).length < leastWords) {
+      del += each.text;
+      ins += each.text;
+    } else {
+      flush();
+      push(made, "same", [each.text]);
+    }
+  });
+  flush();
+  return made;
+}

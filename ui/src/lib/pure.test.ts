@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { diffWords } from "@/lib/diff";
+import { diffWords, gather } from "@/lib/diff";
 import { duration, money, shortId, when } from "@/lib/format";
 import { splitEvents } from "@/lib/sse";
 
@@ -23,6 +23,16 @@ describe("a diff", () => {
       { kind: "del", text: "three" },
       { kind: "ins", text: "four" },
       { kind: "same", text: ", water" },
+    ]);
+  });
+
+  it("is read as one where changes stand close together", () => {
+    const pieces = gather(diffWords("I eat no meat at all, ever.", "I am a vegetarian at heart, ever."));
+    expect(pieces).toEqual([
+      { kind: "same", text: "I " },
+      { kind: "del", text: "eat no meat at all" },
+      { kind: "ins", text: "am a vegetarian at heart" },
+      { kind: "same", text: ", ever." },
     ]);
   });
 

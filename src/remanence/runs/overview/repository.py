@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from remanence.core.packing import unpack_user_message
+from remanence.core.packing import is_notice, unpack_user_message
 from remanence.core.run import Run
 from remanence.db.tables import AgentRow, MessageRow, StepRow
 from remanence.kit.json import JsonObject
@@ -33,30 +34,27 @@ def gists(connection: Connection, runs: Sequence[Run]) -> dict[str, Gist]:
             select(AgentRow.id, AgentRow.name).where(AgentRow.id.in_({run.agent_id for run in runs}))
         )
     }
-    sums = {
-        row.run_id: row
-        for row in connection.execute(
-            select(
-                StepRow.run_id,
-                func.count(StepRow.id).label("num_steps"),
-                func.sum(StepRow.prompt_tokens).label("prompt_tokens"),
-                func.sum(StepRow.cached_input_tokens).label("cached_input_tokens"),
-                func.sum(StepRow.completion_tokens).label("completion_tokens"),
-                func.sum(StepRow.cost_nanos).label("cost_nanos"),
-            )
-            .where(StepRow.run_id.in_(ids))
-            .group_by(StepRow.run_id)
+    statement = (
+        select(
+            StepRow.run_id,
+            func.count(StepRow.id),
+            func.sum(StepRow.prompt_tokens),
+            func.sum(StepRow.cached_input_tokens),
+            func.sum(StepRow.completion_tokens),
+            func.sum(StepRow.cost_nanos),
         )
-    }
+        .where(StepRow.run_id.in_(ids))
+        .group_by(StepRow.run_id)
+    )
+    sums = {str(row[0]): row[1:] for row in connection.execute(statement)}
     said = _first_words(connection, ids)
-    return {
-        run.id: Gist(
-            names.get(run.agent_id),
-            said.get(run.id),
-            *([int(row.num_steps), *map(_number, row[2:])] if (row := sums.get(run.id)) else ()),
-        )
-        for run in runs
-    }
+    return {run.id: _gist(names.get(run.agent_id), said.get(run.id), sums.get(run.id)) for run in runs}
+
+
+def _gist(name: str | None, said: str | None, sums: Sequence[Any] | None) -> Gist:
+    if sums is None:
+        return Gist(name, said)
+    return Gist(name, said, int(sums[0]), *map(_number, sums[1:]))
 
 
 def _number(value: object) -> int | None:
@@ -65,18 +63,17 @@ def _number(value: object) -> int | None:
 
 
 def _first_words(connection: Connection, run_ids: Sequence[str]) -> dict[str, str]:
-    first = (
-        select(MessageRow.run_id, func.min(MessageRow.created_at).label("at"))
-        .where(MessageRow.run_id.in_(run_ids), MessageRow.role == "user")
-        .group_by(MessageRow.run_id)
-        .subquery()
-    )
     rows = connection.execute(
         select(MessageRow.run_id, MessageRow.content)
-        .join(first, (first.c.run_id == MessageRow.run_id) & (first.c.at == MessageRow.created_at))
-        .where(MessageRow.role == "user")
+        .where(MessageRow.run_id.in_(run_ids), MessageRow.role == "user")
+        .order_by(MessageRow.created_at, MessageRow.id)
     )
-    return {row.run_id: unpack_user_message(_text(row.content))[:_SHOWN_CHARS] for row in rows}
+    found: dict[str, str] = {}
+    for row in rows:
+        text = _text(row.content)
+        if not is_notice(text):
+            found.setdefault(row.run_id, unpack_user_message(text)[:_SHOWN_CHARS])
+    return found
 
 
 def _text(content: list[JsonObject] | None) -> str:
