@@ -9,13 +9,18 @@ from tests.support import mcp_tiny
 from tests.support.browsing import Screen
 from tests.support.talks import Talk
 
+_PASTE = """(node, text) => {
+  const data = new DataTransfer();
+  data.setData("text/plain", text);
+  node.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+}"""
+
 
 def write(page: Page, code: str) -> None:
     editor = page.get_by_role("textbox", name="Source code")
     editor.click()
     page.keyboard.press("Control+a")
-    page.keyboard.press("Delete")
-    page.keyboard.insert_text(code)
+    editor.evaluate(_PASTE, code)
 
 
 def test_a_tool_is_written_tried_and_saved(talk: Talk, screen: Screen) -> None:
