@@ -26,7 +26,7 @@ export function TimelineTable({ detail, now, chosen, onChoose }: Props) {
         <colgroup><col className="c1" /><col className="c2" /><col className="c3" /><col className="c4" /><col className="c5" /><col className="c6" /><col /></colgroup>
         <thead>
           <tr>
-            <th>Step</th><th className="r">In</th><th>Cached</th><th className="r">Out</th><th className="r">Cost</th><th className="r">Time</th>
+            <th>Step</th><th className="r opt">In</th><th className="opt">Cached</th><th className="r opt">Out</th><th className="r opt">Cost</th><th className="r">Time</th>
             <th className="tl_" aria-label={`Time, up to ${duration(length)}`}>{TICKS.map((each) => <span key={each} className="ax" style={{ left: `${each * 100}%` }}>{duration(length * each)}</span>)}</th>
           </tr>
         </thead>
@@ -37,7 +37,7 @@ export function TimelineTable({ detail, now, chosen, onChoose }: Props) {
           {timeline.open && (
             <tr className="st">
               <td><span className="row"><i className="dot run" /><span className="cut">Step {timeline.steps.length + 1}</span></span></td>
-              <td className="r">{UNKNOWN}</td><td>{UNKNOWN}</td><td className="r">{UNKNOWN}</td><td className="r">{UNKNOWN}</td>
+              <td className="r opt">{UNKNOWN}</td><td className="opt">{UNKNOWN}</td><td className="r opt">{UNKNOWN}</td><td className="r opt">{UNKNOWN}</td>
               <td className="r">{duration(timeline.open.ms)}</td>
               <td className="tl_"><div className="lanes"><BarOf bar={timeline.open} length={length} /><span className="bartxt" style={placeOf([timeline.open], length) ?? {}}>under way</span></div></td>
             </tr>
@@ -64,10 +64,10 @@ function StepPart({ part, length, isShut, isChosen, onToggle, onChoose }: { part
             {step.status === "cancelled" && <span className="tag">stopped</span>}
           </span>
         </td>
-        <td className="r">{count(step.prompt_tokens)}</td>
-        <td>{cached === null ? UNKNOWN : <span className="cache"><span className="m"><i style={{ width: `${cached * 100}%` }} /></span>{share(step.cached_input_tokens ?? 0, step.prompt_tokens ?? 0)}</span>}</td>
-        <td className="r">{count(step.completion_tokens)}</td>
-        <td className="r">{money(step.cost_usd)}</td>
+        <td className="r opt">{count(step.prompt_tokens)}</td>
+        <td className="opt">{cached === null ? UNKNOWN : <span className="cache"><span className="m"><i style={{ width: `${cached * 100}%` }} /></span>{share(step.cached_input_tokens ?? 0, step.prompt_tokens ?? 0)}</span>}</td>
+        <td className="r opt">{count(step.completion_tokens)}</td>
+        <td className="r opt">{money(step.cost_usd)}</td>
         <td className="r">{duration(part.ms)}</td>
         <td className="tl_"><div className="lanes">{part.bar && <BarOf bar={part.bar} length={length} />}</div></td>
       </tr>
@@ -76,7 +76,8 @@ function StepPart({ part, length, isShut, isChosen, onToggle, onChoose }: { part
         const note = row.note && <span className="bartxt" style={place ?? {}}>{row.note}</span>;
         return (
           <tr key={row.key} className="kid">
-            <td colSpan={5}><span className="row"><Icon name={row.icon} size={14} /><span className="cut">{row.name}</span>{!place && row.note && <span className="meta end">{row.note}</span>}</span></td>
+            <td title={row.name}><span className="row"><Icon name={row.icon} size={14} /><span className="cut">{row.name}</span></span></td>
+            <td colSpan={4} className="r opt meta">{!place && row.note}</td>
             <td className="r">{row.ms === null ? "not run" : duration(row.ms)}</td>
             <td className="tl_">
               <div className="lanes">

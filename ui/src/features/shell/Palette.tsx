@@ -3,6 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { useDeferredValue, useEffect, useId, useState } from "react";
 import { useLocation } from "wouter";
 import { searchAgents } from "@/api/agents";
+import { listBlocks } from "@/api/blocks";
+import { toolsQuery } from "@/api/tools";
 import { type Command, commandLayers, score } from "@/components/commands";
 import { Dialog } from "@/components/Dialog";
 import { Icon } from "@/components/Icon";
@@ -42,7 +44,7 @@ export function Palette() {
           aria-controls={listId}
           aria-activedescendant={chosen ? `${listId}-${found.indexOf(chosen)}` : undefined}
           aria-label="Search or run a command"
-          placeholder="Type a command, or the name of an agent"
+          placeholder="Type a command, or the name of an agent, block or tool"
           autoFocus
           value={query}
           onChange={(event) => {
@@ -96,9 +98,24 @@ function useFound(query: string): Command[] {
     hint: agent.model ?? "",
     run: () => navigate(paths.agent(agent.id)),
   }));
+  opened.push(...useThings(later));
   const groups = [...new Set(matching.map((each) => each.command.group))];
   const grouped = groups.flatMap((group) => matching.filter((each) => each.command.group === group).map((each) => each.command));
   const bestAgent = Math.max(0, ...opened.map((each) => score(each.label, query)));
   const bestCommand = Math.max(0, ...matching.map((each) => each.points));
   return (query && bestAgent > bestCommand ? [...opened, ...grouped] : [...grouped, ...opened]).slice(0, SHOWN);
+}
+
+/** Blocks and tools that are called so. */
+function useThings(query: string): Command[] {
+  const [, navigate] = useLocation();
+  const isAsked = query.trim().length > 1;
+  const blocks = useQuery({ queryKey: ["blocks", "all", query], queryFn: () => listBlocks("all", query), enabled: isAsked });
+  const tools = useQuery({ ...toolsQuery, enabled: isAsked });
+  if (!isAsked) return [];
+  const open = (id: string, group: string, label: string, icon: Command["icon"], path: string): Command => ({ id, group, label, icon, run: () => navigate(path) });
+  return [
+    ...(blocks.data ?? []).slice(0, 6).map((each) => open(each.id, "Blocks", each.label, "block", paths.block(each.id))),
+    ...(tools.data ?? []).filter((each) => score(each.name, query) >= 40).slice(0, 6).map((each) => open(each.id, "Tools", each.name, "tool", paths.tool(each.id))),
+  ];
 }
