@@ -320,7 +320,8 @@ def test_the_sdk_pages_through_many_agents_by_fifty_and_sees_each_once(tenant: T
 def test_lists_and_counts_are_filtered_alike(tenant: Tenant) -> None:
     tenant.agent(name="Ada", tags=["demo", "alpha"], project_id="p1", template_id="t1", base_template_id="b1")
     tenant.agent(name="Bob", tags=["demo"], project_id="p2")
-    tenant.agent(name="50_", tags=[])
+    tenant.agent(name="50_", tags=[], tools=["run_code"])
+    (tool,) = tenant.http.get("/v1/tools/", params={"name": "run_code"}).json()
     expected: list[tuple[dict[str, Any], list[str]]] = [
         ({"name": "Ada"}, ["Ada"]),
         ({"name": "ada"}, []),
@@ -333,6 +334,7 @@ def test_lists_and_counts_are_filtered_alike(tenant: Tenant) -> None:
         ({"project_id": "p2"}, ["Bob"]),
         ({"template_id": "t1"}, ["Ada"]),
         ({"base_template_id": "b1"}, ["Ada"]),
+        ({"tool_id": tool["id"]}, ["50_"]),
         ({"created_by_id": tenant.actor.user_id}, ["50_", "Bob", "Ada"]),
         ({"created_by_id": "user-00000000-0000-4000-8000-000000000000"}, []),
         ({"name": "Ada", "project_id": "p2"}, []),

@@ -161,3 +161,52 @@ def test_the_settings_tell_what_the_server_is_and_keep_what_this_browser_likes(
     page.keyboard.press("g")
     page.keyboard.press("r")
     expect(page.get_by_role("heading", name="Runs")).to_be_visible()
+
+
+def test_what_was_said_is_found_with_its_score_and_neighbour_and_opens_in_its_place(
+    talk: Talk, screen: Screen
+) -> None:
+    told = [
+        {"role": "user", "content": "There is no lift in the house; deliveries go up three floors."},
+        {"role": "assistant", "content": "I will ask every supplier to carry it up."},
+        {"role": "user", "content": "Tomas can take Friday off."},
+    ]
+    agent = talk.agent(name="Hearth", initial_message_sequence=told)
+    page = screen.open(f"/agents/{agent['id']}")
+    page.get_by_role("tab", name=re.compile("Recall")).click()
+    page.get_by_label("Search what was said").fill("lift delivery")
+    hit = page.locator(".hit").first
+    expect(hit).to_contain_text("There is no lift")
+    expect(hit.locator(".score")).to_be_visible()
+    expect(hit.locator("mark").first).to_have_text("lift")
+    expect(hit.locator(".near")).to_contain_text("Hearth: I will ask every supplier")
+    screen.check_access()
+    page.get_by_label("Said by").select_option("assistant")
+    expect(page.locator(".hit").first).to_contain_text("I will ask every supplier")
+    page.get_by_label("Said by").select_option("anyone")
+    page.get_by_role("link", name="There is no lift").click()
+    expect(page).to_have_url(re.compile(r"\?message=message-"))
+
+
+def test_passages_are_kept_found_deleted_and_brought_back(talk: Talk, screen: Screen) -> None:
+    agent = talk.agent(name="Hearth")
+    page = screen.open(f"/agents/{agent['id']}")
+    page.get_by_role("tab", name=re.compile("Archival")).click()
+    expect(page.get_by_text("Nothing is kept here yet.")).to_be_visible()
+    for text in ("The landing is 1.05 m wide.", "Bergström carries up for €90."):
+        page.get_by_role("button", name="Add", exact=True).click()
+        page.get_by_label("Text of the passage").fill(text)
+        page.get_by_label("Tags").fill("delivery, house")
+        page.get_by_role("button", name="Keep it").click()
+        expect(page.locator(".hit", has_text=text)).to_contain_text("delivery")
+    page.get_by_label("Search archival memory").fill("landing")
+    hit = page.locator(".hit").first
+    expect(hit.locator("mark")).to_have_text("landing")
+    expect(hit.locator(".score")).to_be_visible()
+    screen.check_access()
+    hit.get_by_role("button", name="Delete this passage").click()
+    expect(page.get_by_text("The passage is deleted.")).to_be_visible()
+    assert len(talk.get(f"/v1/agents/{agent['id']}/archival-memory")) == 1
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".hit").first).to_contain_text("landing")
+    assert len(talk.get(f"/v1/agents/{agent['id']}/archival-memory")) == 2
