@@ -24,10 +24,12 @@ export function HitHead({ hit, who, children }: { hit: Hit; who?: string; childr
   );
 }
 
+const LITTLE = new Set("the and for with you are was were that this from what not but his her its our can has had who".split(" "));
+
 /** The text with what was sought marked: whole words that begin as a sought one does. */
 export function Marked({ text, query }: { text: string; query: string }) {
   const pieces = useMemo(() => {
-    const roots = (query.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []).map((word) => (word.length > 5 ? word.slice(0, -2) : word));
+    const roots = (query.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []).filter((word) => !LITTLE.has(word)).map((word) => (word.length > 5 ? word.slice(0, -2) : word));
     return text.split(/([\p{L}\p{N}]+)/u).map((part) => ({ part, isSought: roots.some((root) => part.toLowerCase().startsWith(root)) }));
   }, [text, query]);
   return <>{pieces.map(({ part, isSought }, at) => (isSought ? <mark key={at} className="mark">{part}</mark> : part))}</>;
