@@ -16,7 +16,7 @@ from remanence.core.naming import MAX_NAME_CHARS, check_agent_name
 from remanence.core.profile import profile_of
 from remanence.core.tool import Tool
 from remanence.db.database import Database
-from remanence.errors import BadArgument, NotFound
+from remanence.errors import BadArgument, NotFound, ProviderError
 from remanence.kit.ids import new_mcp_server_id
 from remanence.kit.json import JsonObject
 from remanence.kit.vault import Vault
@@ -32,6 +32,7 @@ from remanence.transfer.reading import read_file
 from remanence.transfer.schemas import AgentFile, FileAgent, FileServer, FileTool
 
 COPY_ENDING = "_copy"
+_MOST_EMBEDDINGS = 20
 
 _SETTINGS = (
     *("temperature", "max_tokens", "enable_reasoner", "reasoning_effort", "max_reasoning_tokens", "effort"),
@@ -94,11 +95,14 @@ class TransferService:
         return await self._db.write(import_agents)
 
     async def _prepare(self, actor: Actor, file: AgentFile, options: ImportOptions) -> Prepared:
+        asked: dict[str, EmbeddingConfig | None] = {}
         bodies = {agent.id: _body(file, agent, options) for agent in file.agents}
         configs = {
             agent.id: (
                 await self._model(actor, agent, bodies[agent.id], options.model),
-                await self._embedding(actor, agent.embedding_config, options.embedding or agent.embedding),
+                await self._embedding(
+                    actor, agent.embedding_config, options.embedding or agent.embedding, asked
+                ),
             )
             for agent in file.agents
         }
@@ -107,7 +111,7 @@ class TransferService:
             bodies=bodies,
             configs=configs,
             embeddings={
-                each.id: await self._embedding(actor, each.embedding_config, options.embedding)
+                each.id: await self._embedding(actor, each.embedding_config, options.embedding, asked)
                 for each in file.remanence.archives
             },
             tools=await asyncio.to_thread(_checked_tools, actor, file),
@@ -147,16 +151,29 @@ class TransferService:
         return _used_alike(found, given)
 
     async def _embedding(
-        self, actor: Actor, given: EmbeddingConfig | None, chosen: str | None
+        self,
+        actor: Actor,
+        given: EmbeddingConfig | None,
+        chosen: str | None,
+        known: dict[str, EmbeddingConfig | None],
     ) -> EmbeddingConfig | None:
+        """`known` is what was asked for this file already: a provider may have to be asked, and files are long."""
         if chosen is not None:
-            return await self._catalogue.resolve_embedding(chosen, actor.organization_id)
+            if chosen not in known:
+                known[chosen] = await self._catalogue.resolve_embedding(chosen, actor.organization_id)
+            return known[chosen]
         if given is None:
             return None
         handle = given.handle or f"{given.embedding_endpoint_type}/{given.embedding_model}"
-        try:
-            found = await self._catalogue.resolve_embedding(handle, actor.organization_id)
-        except BadArgument:
+        if handle not in known:
+            if len(known) >= _MOST_EMBEDDINGS:
+                raise BadArgument(f"The file names more than {_MOST_EMBEDDINGS} embedding models.")
+            try:
+                known[handle] = await self._catalogue.resolve_embedding(handle, actor.organization_id)
+            except (BadArgument, ProviderError):
+                known[handle] = None
+        found = known[handle]
+        if found is None:
             return given.model_copy(
                 update={"handle": handle, "embedding_endpoint": None, "azure_endpoint": None}
             )
