@@ -83,6 +83,7 @@ from remanence.tools.mcp.endpoints import callback_router as mcp_callback_routes
 from remanence.tools.mcp.endpoints import router as mcp_routes
 from remanence.tools.mcp.legacy import router as older_mcp_routes
 from remanence.tools.mcp.service import McpService
+from remanence.tools.memory_past import MemoryPast
 from remanence.tools.programs import Programs
 from remanence.tools.recall import ConversationSearch
 from remanence.tools.run_endpoints import router as tool_run_routes
@@ -189,6 +190,7 @@ class _House:
         self._executor = ToolExecutor(
             ConversationSearch(search),
             ArchivalMemory(self._archives),
+            MemoryPast(db),
             self._mcp,
             code,
             Programs(db, code),

@@ -283,7 +283,7 @@ def test_a_refused_agent_leaves_neither_blocks_nor_tags_behind(tenant: Tenant) -
     refuse(tenant, 404, folder_ids=[f"source-{NOBODY}"], **full)
     refuse(tenant, 404, identity_ids=[f"identity-{NOBODY}"], **full)
     refuse(tenant, 404, model="openai/no-such-model", **full)
-    refuse(tenant, 400, embedding="openai/no-such-embedding", **full)
+    refuse(tenant, 400, embedding="openai/no-such-model", **full)
 
     def leftovers(connection: Connection) -> int:
         query = text("SELECT count(*) FROM messages WHERE organization_id = :id")

@@ -7,6 +7,7 @@ from tests.support.script import Gate, calls, says, thinks
 from tests.support.talks import Talk, kinds
 from tests.support.wire import read_frames
 
+from remanence.kit import json
 from remanence.kit.json import JsonObject
 
 REMEMBER = thinks("They told me their taste.") + calls(
@@ -22,9 +23,9 @@ def revisions(talk: Talk, block_id: str) -> list[JsonObject]:
     return talk.get(f"/v1/blocks/{block_id}/revisions")
 
 
-def returned(talk: Talk, agent: JsonObject) -> JsonObject:
-    """The last return of a tool in the agent's history."""
-    return [each for each in talk.history(agent) if each["message_type"] == "tool_return_message"][-1]
+def returned(talk: Talk, agent: JsonObject, place: int = -1) -> JsonObject:
+    """The last return of a tool in the agent's history, or one before it."""
+    return [each for each in talk.history(agent) if each["message_type"] == "tool_return_message"][place]
 
 
 @pytest.mark.promise("revisions.list")
@@ -46,6 +47,45 @@ def test_a_write_tells_who_made_it_in_which_step_and_why(talk: Talk) -> None:
     assert [each["revision"] for each in talk.get(f"/v1/blocks/{block_id}/revisions", limit=1, before=3)] == [
         2
     ]
+
+
+def test_an_agent_looks_at_its_memorys_past_and_takes_a_write_back(talk: Talk) -> None:
+    agent = talk.agent(tools=["memory_history", "memory_undo"])
+    human = block_of(agent)
+    talk.say(agent, "I like figs", REMEMBER, says("Noted."))
+    talk.sdk.blocks.update(human, value="Born in May.\nName: Eve\nLikes figs.")
+    look = calls("memory_history", label="human", limit=2)
+    talk.say(
+        agent, "Figs? Who said so?", look, calls("memory_undo", label="human", revision=2), says("Gone.")
+    )
+    seen = json.decode(returned(talk, agent, -2)["tool_return"])
+    assert [(each["revision"], each["by"], each["before"]) for each in seen] == [
+        (3, "user", "Name: Eve Likes figs."),
+        (2, "you", "Name: Eve"),
+    ]
+    assert talk.block(agent, "human") == "Born in May.\nName: Eve"
+    newest = revisions(talk, human)[0]
+    assert (newest["author"]["kind"], newest["tool_name"]) == ("agent", "memory_undo")
+    # What it wrote last is what it takes back where it names no number.
+    talk.say(agent, "Was it right?", calls("memory_undo", label="human"), says("Back again."))
+    assert talk.block(agent, "human") == "Born in May.\nName: Eve\nLikes figs."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"label": "nobody"}, "You have no block nobody."),
+        ({"label": "human"}, "That is how the block was made"),
+        ({"label": "human", "revision": 9}, "has no revision 9"),
+    ],
+)
+def test_what_an_agent_cannot_undo_is_told_to_it(talk: Talk, arguments: JsonObject, told: str) -> None:
+    agent = talk.agent(tools=["memory_undo"])
+    talk.say(agent, "Undo", calls("memory_undo", **arguments), says("I cannot."))
+    failed = returned(talk, agent)
+    assert failed["status"] == "error"
+    assert told in failed["tool_return"]
+    assert talk.block(agent, "human") == "Name: Eve"
 
 
 @pytest.mark.promise("revisions.retrieve")

@@ -20,6 +20,7 @@ from remanence.tools.builtin.web import WebTools
 from remanence.tools.code import Caller, CodeTools
 from remanence.tools.context import ToolContext, ToolResult
 from remanence.tools.mcp.service import McpService
+from remanence.tools.memory_past import MemoryPast
 from remanence.tools.programs import Programs
 from remanence.tools.recall import ConversationSearch
 
@@ -28,7 +29,7 @@ log = logging.getLogger(__name__)
 SPEAKING_TOOL = "send_message"
 SENT = "Sent."
 _FOREIGN: frozenset[ToolType] = frozenset({"custom", "external_mcp"})
-_NEVER_CUT = {"conversation_search", "archival_memory_search"}
+_NEVER_CUT = {"conversation_search", "archival_memory_search", "memory_history"}
 """They bound their own answers, and half a JSON text is no use."""
 
 
@@ -45,6 +46,7 @@ class ToolExecutor:
         self,
         conversation: ConversationSearch,
         archival: ArchivalMemory,
+        past: MemoryPast,
         mcp: McpService,
         code: CodeTools,
         programs: Programs,
@@ -52,6 +54,7 @@ class ToolExecutor:
     ) -> None:
         self._conversation = conversation
         self._archival = archival
+        self._past = past
         self._mcp = mcp
         self.messenger: AgentMessenger | None = None
         """Set by the room that knows how agents are spoken to."""
@@ -107,6 +110,11 @@ class ToolExecutor:
         if tool.name == "archival_memory_search":
             text = await self._archival.search(args, actor=context.actor, agent=context.agent, now=utc_now())
             return ToolResult(text, succeeded=True)
+        if tool.name == "memory_history":
+            return ToolResult(await self._past.history(args, context, utc_now()), succeeded=True)
+        if tool.name == "memory_undo":
+            outcome = await self._past.undo(args, context)
+            return ToolResult(outcome.text, succeeded=True, edits=outcome.edits)
         if tool.tool_type == "custom":
             caller = Caller(context.actor, context.agent, context.blocks)
             return code_result(tool.name, await self._code.run_tool(tool, args, caller))

@@ -33,6 +33,8 @@ def test_names_types_and_parameters_are_those_of_the_contract():
             "letta_multi_agent_core: send_message_to_agent_async(message, other_agent_id)",
             "letta_builtin: run_code(code, language)",
             "letta_builtin: run_code_with_tools(code)",
+            "letta_core: memory_history(label, ?limit)",
+            "letta_core: memory_undo(label, ?revision)",
             "letta_builtin: web_search(query, ?num_results, ?category, ?include_text, ?include_domains, ?exclude_domains, ?start_published_date, ?end_published_date, ?user_location)",
             "letta_builtin: fetch_webpage(url)",
         ]
@@ -46,7 +48,8 @@ def test_every_memory_tool_is_in_the_catalogue():
 def test_only_what_changes_nothing_here_may_run_beside_other_calls():
     parallel = [tool.name for tool in builtin_tools() if tool.enable_parallel_execution]
     assert parallel == [
-        *("conversation_search", "archival_memory_search", "run_code", "web_search", "fetch_webpage"),
+        *("conversation_search", "archival_memory_search", "run_code", "memory_history"),
+        *("web_search", "fetch_webpage"),
     ]
 
 
