@@ -135,7 +135,7 @@ def test_a_change_that_is_refused_changes_nothing(tenant: Tenant) -> None:
     refuse(tenant, agent["id"], 422, timezone="Mars/Olympus")
     refuse(tenant, agent["id"], 400, model="gpt-4o")
     refuse(tenant, agent["id"], 404, model="openai/no-such-model")
-    refuse(tenant, agent["id"], 400, embedding="openai/no-such-embedding")
+    refuse(tenant, agent["id"], 400, embedding="openai/no-such-model")
     refuse(tenant, agent["id"], 400, tool_ids=[f"tool-{NOBODY}"])
     refuse(tenant, agent["id"], 404, block_ids=[f"block-{NOBODY}"])
     refuse(tenant, agent["id"], 409, block_ids=[mine, twin["id"]])
