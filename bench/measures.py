@@ -42,7 +42,7 @@ class Bench:
     def new_server(self) -> ServerProcess:
         folder = self.folder / f"server-{self.storage.kind}-{time.monotonic_ns()}"
         folder.mkdir()
-        return ServerProcess(self.storage.fresh(), folder, model_url=self.model.base_url)
+        return ServerProcess(self.storage.fresh(), folder, model_url=self.model.base_url, is_cold=True)
 
     def restart(self) -> None:
         self.note_memory()

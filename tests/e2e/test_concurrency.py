@@ -14,7 +14,7 @@ from tests.support.server_process import ServerProcess
 from tests.support.waiting import until
 
 SENDS = 50
-pytestmark = pytest.mark.timeout(180)
+pytestmark = [pytest.mark.timeout(180), pytest.mark.xdist_group("fleets")]
 
 
 @dataclass

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from letta_client import Letta
+from tests.support.warm_server import Forked, warm_process
 
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 40
@@ -30,8 +31,11 @@ class ServerProcess:
         *,
         model_url: str,
         settings: Mapping[str, str] | None = None,
+        is_cold: bool = False,
     ) -> None:
+        """`is_cold`: a start is a whole one, interpreter and imports included."""
         self.database_url = database_url
+        self._is_cold = is_cold
         self._folder = folder
         self._environment = {name: os.environ[name] for name in _KEPT if name in os.environ} | {
             "HOME": str(folder),
@@ -43,7 +47,7 @@ class ServerProcess:
             **(settings or {}),
         }
         self._log = folder / "server.log"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | Forked | None = None
         self.port = 0
 
     @property
@@ -67,15 +71,7 @@ class ServerProcess:
         """Returns once it answers; it may be started again after it has ended."""
         assert not self.is_running, "already started"
         self.port = free_port()
-        with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [str(_COMMAND), "server", "--port", str(self.port)],
-                env=self._environment,
-                cwd=self._folder,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
+        self._process = self._launch(["server", "--port", str(self.port)])
         deadline = time.monotonic() + START_TIMEOUT_S
         while not self._is_healthy():
             if not self.is_running:
@@ -85,6 +81,19 @@ class ServerProcess:
                 raise RuntimeError(f"the server did not come up:\n{self.log}")
             time.sleep(0.005)
         return self
+
+    def _launch(self, arguments: list[str]) -> subprocess.Popen[bytes] | Forked:
+        if not self._is_cold:
+            return warm_process().start(arguments, self._environment, self._folder, self._log)
+        with self._log.open("ab") as log:
+            return subprocess.Popen(
+                [str(_COMMAND), *arguments],
+                env=self._environment,
+                cwd=self._folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
 
     def kill(self) -> None:
         """As a power cut would: nothing is said, nothing is tidied up."""
