@@ -188,8 +188,9 @@ class Person:
                 run = await self._line.post(f"{self._lane.path}/async", body)
                 self._lane.runs[run["id"]] = Said("", "accepted", run["id"])
             else:
-                await self._line.post(self._lane.path, body | {"streaming": False})
-                self._lane.answered_requests.add(request["id"])
+                answer = await self._line.post(self._lane.path, body | {"streaming": False})
+                if answer["stop_reason"]["stop_reason"] != "cancelled":
+                    self._lane.answered_requests.add(request["id"])
         return None
 
     async def cancel(self) -> None:

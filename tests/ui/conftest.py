@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from tests.support.browsing import Screen
 from tests.support.databases import SqliteDatabases
 from tests.support.scripted_model import ScriptedModel
@@ -92,7 +92,8 @@ def context(browser: Browser, house: SharedHouse, talk: Talk) -> Iterator[Browse
         color_scheme="light",
         reduced_motion="reduce",
     )
-    opened.set_default_timeout(10_000)
+    opened.set_default_timeout(20_000)
+    expect.set_options(timeout=20_000)  # on a busy machine
     yield opened
     opened.close()
 

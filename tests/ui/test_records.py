@@ -102,8 +102,7 @@ def test_a_block_that_others_wrote_to_meanwhile_is_not_overwritten(talk: Talk, s
     talk.ask("PATCH", f"/v1/blocks/{block['id']}", json={"value": "beds: five"})
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("Somebody wrote to the same lines meanwhile.")).to_be_visible()
-    page.get_by_role("button", name="Keep mine").click()
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Keep mine and save over it").click()
     expect(page.get_by_text("Saved as r3.")).to_be_visible()
 
 

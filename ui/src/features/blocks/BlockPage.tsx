@@ -41,7 +41,11 @@ function Editor({ block }: { block: Block }) {
     void queries.invalidateQueries({ queryKey: ["blocks"] });
   };
   const save = useMutation({
-    mutationFn: () => changeBlock(block.id, { value: text, base_revision: base.revision }),
+    // Kept against what others wrote: it begins from what there is at this moment, and says so.
+    mutationFn: async ({ keepsMine }: { keepsMine: boolean }) => {
+      const from = keepsMine ? await queries.fetchQuery({ ...blockQuery(block.id), staleTime: 0 }) : base;
+      return changeBlock(block.id, { value: text, base_revision: from.revision });
+    },
     onSuccess: (saved) => {
       setText(saved.value);
       setBase(saved);
@@ -63,7 +67,7 @@ function Editor({ block }: { block: Block }) {
   const isOver = text.length > block.limit;
   const hasConflict = statusOf(save.error) === 409;
   useKeys([
-    { group: "Block", keys: "mod+s", label: "Save", run: () => isChanged && !isOver && save.mutate() },
+    { group: "Block", keys: "mod+s", label: "Save", run: () => isChanged && !isOver && save.mutate({ keepsMine: false }) },
     { group: "Block", keys: "h", label: "History", run: () => navigate(paths.blockHistory(block.id)) },
   ]);
   return (
@@ -80,12 +84,12 @@ function Editor({ block }: { block: Block }) {
         <div>
           <textarea className={`field blocktext ${isOver ? "bad" : ""}`} aria-label="Text of the block" aria-invalid={isOver} value={text} onChange={(event) => setText(event.target.value)} />
           <div className="row under">
-            <button className="btn primary" disabled={!isChanged || isOver || save.isPending} onClick={() => save.mutate()}>{save.isPending ? "Saving…" : "Save"} <kbd>{showKeys("mod+s")}</kbd></button>
+            <button className="btn primary" disabled={!isChanged || isOver || save.isPending} onClick={() => save.mutate({ keepsMine: false })}>{save.isPending ? "Saving…" : "Save"} <kbd>{showKeys("mod+s")}</kbd></button>
             {isChanged && <button className="btn quiet" onClick={() => { setText(block.value); setBase(block); save.reset(); }}>Discard</button>}
             <span className={`end num ${isOver ? "danger" : "mut"}`}>{count(text.length)} of {count(block.limit)} characters{isOver && ": too long by " + count(text.length - block.limit)}</span>
           </div>
           {hasConflict ? (
-            <Note tone="warn" role="alert"><b>Somebody wrote to the same lines meanwhile.</b> It is r{block.revision} now; yours began from r{base.revision}. <button className="link" onClick={() => { setBase(block); save.reset(); }}>Keep mine and save over it</button>, or <Link href={paths.blockHistory(block.id)}>see what they wrote</Link>.</Note>
+            <Note tone="warn" role="alert"><b>Somebody wrote to the same lines meanwhile.</b> It is r{block.revision} now; yours began from r{base.revision}. <button className="link" onClick={() => save.mutate({ keepsMine: true })}>Keep mine and save over it</button>, or <Link href={paths.blockHistory(block.id)}>see what they wrote</Link>.</Note>
           ) : save.error && <Failure what="Not saved." error={save.error} />}
         </div>
         <div className="side">
