@@ -21,14 +21,14 @@ export async function watchedFetch(input: RequestInfo | URL, init?: RequestInit)
     throw error;
   }
   connectionWorks();
-  if (response.status === 401 && !response.headers.get("x-provider")) await noticeSignIn(response);
+  if (response.status === 401 && !response.headers.get("x-provider")) await noticeSignIn(response, key);
   return response;
 }
 
-/** A provider's 401 has another body than our own. */
-async function noticeSignIn(response: Response): Promise<void> {
+/** A provider's 401 has another body than our own; one that comes late is about a password that was replaced since. */
+async function noticeSignIn(response: Response, key: string | null): Promise<void> {
   const body = (await response.clone().json().catch(() => null)) as { detail?: unknown } | null;
-  if (body?.detail === "Unauthorized") signInNeeded();
+  if (body?.detail === "Unauthorized" && readKept("key", "session") === key) signInNeeded();
 }
 
 export const letta = new Letta({
