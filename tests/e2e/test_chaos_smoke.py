@@ -1,7 +1,6 @@
 """A short campaign of `make chaos` on both databases, and that the fail points it names are there."""
 
 import importlib
-import os
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,6 @@ CYCLES = 15
 """On each database, of different seasons."""
 
 
-@pytest.mark.skipif(
-    "REMANENCE_CHAOS" not in os.environ,
-    reason="the campaign still finds something now and then (a lease lost to a forced cancel); run it on purpose",
-)
 @pytest.mark.timeout(300)
 @pytest.mark.promise("lasting.kills")
 async def test_a_short_campaign_breaks_no_promise(databases: Databases, tmp_path: Path) -> None:
