@@ -15,6 +15,7 @@ from remanence.accounts import repository as accounts
 from remanence.accounts.auth import ActingUser, Auth
 from remanence.agents.conversations.endpoints import router as conversation_routes
 from remanence.agents.endpoints import router as agent_routes
+from remanence.agents.of_identities import router as belonging_routes
 from remanence.agents.service import AgentService
 from remanence.agents.state import StateStore
 from remanence.agents.tool_run import AgentToolRuns
@@ -31,6 +32,7 @@ from remanence.edge.routes import make_routes
 from remanence.groups.endpoints import router as group_routes
 from remanence.groups.messaging import AgentMessenger
 from remanence.groups.service import Helpers
+from remanence.identities.endpoints import router as identity_routes
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import OrgId
 from remanence.kit.vault import KEY_FILE, Vault
@@ -263,6 +265,8 @@ class _House:
             revision_routes(self._db),
             provenance_routes(self._db, self._index),
             archive_routes(self._db, self._archives),
+            identity_routes(self._db),
+            belonging_routes(self._db, self._agents),
             group_routes(self._db, self._helpers),
             transfer_routes(lambda: self._transfer),
             tool_routes(self._db),

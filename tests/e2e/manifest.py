@@ -115,6 +115,15 @@ TOOLS = {
     "tools.retrieve": "A tool is read by its id.",
 }
 
+IDENTITIES = {
+    "agents.state.identities": "An agent shows the identities it belongs to, where it is asked for them.",
+    "identities.belongings": "Agents and blocks are attached to identities, listed and found by them, and stay when they go.",
+    "identities.crud": "Identities are made, read, changed, listed by every filter, counted and deleted.",
+    "identities.key": "A key is taken once in a project; PUT changes the one that has it, also when many come at once.",
+    "identities.properties": "Properties fit their types, and are changed one by one or all together.",
+    "identities.refused": "What cannot be is refused and changes nothing.",
+}
+
 ARCHIVES = {
     "archival.delete": "What is deleted from archival memory is found no more.",
     "archival.insert": "The first insert makes the agent an archive; with two attached an insert is a 400.",
@@ -463,6 +472,7 @@ PROMISES = (
     | BLOCKS
     | TOOLS
     | ARCHIVES
+    | IDENTITIES
     | SEARCHING
     | SANDBOX
     | CATALOGUES
@@ -487,7 +497,6 @@ PROMISES = (
 
 GAPS = {
     "agents.create.voice-tools": "The voice kinds begin with tools of their own; they are not among the built-ins yet.",
-    "agents.state.identities": "identities and identity_ids are stored and filtered by, but shown empty.",
     "agents.state.sources": "sources are stored, but shown empty.",
 }
 

@@ -113,6 +113,7 @@ async def test_everything_comes_under_its_own_id_and_only_once(
     assert [tool.id for tool in relations.tools] == [ids["peek"], ids["send_message"]]
     assert [(block.id, block.value) for block in relations.blocks] == [(ids["block"], "Likes figs.")]
     assert relations.tags == ("old",)
+    assert [(each.id, each.identifier_key) for each in relations.identities] == [(ids["identity"], "eve")]
     assert {secret.key: secret.value for secret in relations.secrets} == {"TOKEN": "hush", "SEALED": ""}
     window, _ = await db.read(messages.load_window, ann.id)
     said = ids["said"].split(",")

@@ -83,6 +83,7 @@ def names_for(tenant: Tenant) -> dict[str, str]:
         "run_id": f"run-{NOBODY}",
         "step_id": f"step-{NOBODY}",
         "number": "1",
+        "identity_id": f"identity-{NOBODY}",
         "group_id": f"group-{NOBODY}",
         "provider_id": f"provider-{NOBODY}",
         "mcp_server_id": f"mcp_server-{NOBODY}",
@@ -126,10 +127,11 @@ def test_json_of_the_wrong_shape_never_breaks_a_route(talkative: Tenant) -> None
 @pytest.mark.promise("doors.odd-fields")
 def test_odd_values_in_any_field_never_break_a_route_or_a_list(talkative: Tenant) -> None:
     enough: JsonObject = {"label": "l", "value": "v", "model": "openai/gpt-4o-mini", "name": "n", "text": "t"}
+    enough |= {"identifier_key": "k", "identity_type": "user"}
     names = names_for(talkative)
     for operation in with_bodies(talkative):
         path = operation.path.format(**names)
-        is_new = operation.path in ("/v1/agents/", "/v1/blocks/", "/v1/archives/")
+        is_new = operation.path in ("/v1/agents/", "/v1/blocks/", "/v1/archives/", "/v1/identities/")
         for field in operation.fields or ():
             for value in ODD_VALUES:
                 rest = {
@@ -142,6 +144,7 @@ def test_odd_values_in_any_field_never_break_a_route_or_a_list(talkative: Tenant
         "/v1/agents/?limit=1000",
         "/v1/blocks/?limit=1000",
         "/v1/archives/?limit=1000",
+        "/v1/identities/?limit=1000",
         "/v1/messages/",
         "/v1/runs/",
     ):

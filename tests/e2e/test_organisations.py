@@ -20,6 +20,7 @@ BODIES: dict[str, JsonObject] = {
     "/v1/agents/{agent_id}/messages/{message_id}": {"content": "stolen"},
     "/v1/conversations/{conversation_id}": {"summary": "stolen"},
     "/v1/archives/{archive_id}": {"name": "stolen"},
+    "/v1/identities/{identity_id}": {"name": "stolen"},
     "/v1/archives/{archive_id}/passages": {"text": "stolen"},
     "/v1/archives/{archive_id}/passages/batch": {"passages": [{"text": "stolen"}]},
     "/v1/agents/{agent_id}/archival-memory": {"text": "stolen"},
@@ -32,6 +33,9 @@ BODIES: dict[str, JsonObject] = {
     "/v1/sandbox-config/{sandbox_config_id}/environment-variable": {"key": "STOLEN", "value": "stolen"},
 }
 """Bodies that would do something; other routes that take one get `SAID`. Ids that a body asks for are added."""
+LISTS: dict[str, list[JsonObject]] = {
+    "/v1/identities/{identity_id}/properties": [{"key": "stolen", "value": True, "type": "boolean"}]
+}
 SAID: JsonObject = {"input": "Hello?"}
 
 NOBODY = "11111111-1111-4111-8111-111111111111"
@@ -57,6 +61,8 @@ def belongings(talk: Talk) -> dict[str, str]:
     archive = talk.ask("POST", "/v1/archives/", json={"name": "notes"})
     passage = talk.ask("POST", f"/v1/archives/{archive['id']}/passages", json={"text": "The key."})
     talk.ask("PATCH", f"/v1/agents/{agent['id']}/archives/attach/{archive['id']}")
+    given = {"identifier_key": "eve", "name": "Eve", "identity_type": "user", "agent_ids": [agent["id"]]}
+    identity = talk.ask("POST", "/v1/identities/", json=given)
     group = talk.agent(enable_sleeptime=True)["managed_group"]
     return {
         "group_id": group["id"],
@@ -73,6 +79,7 @@ def belongings(talk: Talk) -> dict[str, str]:
         "run_id": run["id"],
         "conversation_id": conversation["id"],
         "number": "1",
+        "identity_id": identity["id"],
         "provider_id": f"provider-{NOBODY}",
         "mcp_server_id": f"mcp_server-{NOBODY}",
         "mcp_server_name": "nobody",
@@ -87,14 +94,16 @@ def everything(tenant: Tenant, mine: dict[str, str]) -> list[Any]:
     root = f"/v1/agents/{mine['agent_id']}"
     paths = [root, f"{root}/messages", f"{root}/tools", f"{root}/core-memory/blocks", "/v1/blocks/"]
     paths += ["/v1/agents/", "/v1/runs/", "/v1/steps/", "/v1/conversations/", "/v1/messages/", "/v1/tags/"]
-    paths += ["/v1/archives/", f"{root}/archival-memory", "/v1/groups/"]
+    paths += ["/v1/archives/", f"{root}/archival-memory", "/v1/groups/", "/v1/identities/"]
     paths += [f"/v1/runs/{mine['run_id']}", f"/v1/steps/{mine['step_id']}"]
     return [tenant.http.get(path).json() for path in paths]
 
 
 def trespass(stranger: Tenant, operation: Operation, ids: dict[str, str]) -> int:
-    body: JsonObject | None = None
-    if operation.fields is not None:
+    body: JsonObject | list[JsonObject] | None = None
+    if operation.path in LISTS:
+        body = LISTS[operation.path]
+    elif operation.fields is not None:
         body = BODIES.get(operation.path, SAID) | {key: ids[key] for key in operation.fields if key in ids}
     needed = {"query": "key"} if "query" in operation.names("query") else {}
     path = operation.path.format(**ids)
@@ -122,10 +131,11 @@ def test_what_is_ones_own_cannot_be_joined_to_what_is_not(talk: Talk, stranger: 
     mine = theirs | {"agent_id": own["id"]}
     for operation in read_operations(talk.http):
         names = operation.names("path")
-        if "agent_id" in names and {"block_id", "tool_id", "archive_id"} & set(names):
+        if "agent_id" in names and {"block_id", "tool_id", "archive_id", "identity_id"} & set(names):
             assert trespass(stranger, operation, mine) == 404, operation
     for field, their, status in (
         ("block_ids", "block_id", 404),
+        ("identity_ids", "identity_id", 404),
         ("tool_ids", "tool_id", 400),
         ("message_ids", "message_id", 400),
     ):
@@ -142,7 +152,7 @@ def test_what_is_ones_own_cannot_be_joined_to_what_is_not(talk: Talk, stranger: 
 def test_lists_counts_and_cursors_do_not_tell_of_another_organisation(talk: Talk, stranger: Tenant) -> None:
     theirs = belongings(talk)
     talk.tenant.block("shared", tags=["secret-tag"])
-    for path in ("agents", "blocks", "runs", "steps", "conversations", "messages", "tags"):
+    for path in ("agents", "blocks", "runs", "steps", "conversations", "messages", "tags", "identities"):
         assert stranger.http.get(f"/v1/{path}/").json() == [], path
     assert stranger.http.get("/v1/agents/count").json() == stranger.http.get("/v1/blocks/count").json() == 0
     for path, cursor in (
@@ -152,6 +162,7 @@ def test_lists_counts_and_cursors_do_not_tell_of_another_organisation(talk: Talk
         ("messages/", "message_id"),
         ("runs/", "run_id"),
         ("steps/", "step_id"),
+        ("identities/", "identity_id"),
     ):
         answer = stranger.http.get(f"/v1/{path}", params={"after": theirs[cursor]})
         assert answer.status_code == 404, path

@@ -41,6 +41,7 @@ from remanence.db.tables import (
     ToolsAgentsRow,
 )
 from remanence.errors import NotFound
+from remanence.identities.repository import list_identities_of_agents
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import AgentId, OrgId, ToolId, new_id
 from remanence.kit.vault import Vault
@@ -238,6 +239,7 @@ def load_relations(
     found_tools = tools.list_tools_of_agents(connection, actor, ids) if "agent.tools" in include else {}
     found_tags = _tags_of(connection, ids) if "agent.tags" in include else {}
     found_secrets = _secrets_of(connection, ids, vault) if "agent.secrets" in include else {}
+    belong = list_identities_of_agents(connection, actor, ids) if "agent.identities" in include else {}
     helped = [agent.id for agent in agents if agent.enable_sleeptime]
     found_groups = managed_groups(connection, actor, helped) if "agent.managed_group" in include else {}
     return {
@@ -246,6 +248,7 @@ def load_relations(
             tools=tuple(found_tools.get(id, ())),
             tags=tuple(found_tags.get(id, ())),
             secrets=tuple(found_secrets.get(id, ())),
+            identities=tuple(belong.get(id, ())),
             managed_group=found_groups.get(id),
         )
         for id in ids
@@ -324,7 +327,11 @@ def _tagged(tags: Sequence[str], *, match_all: bool) -> ColumnElement[bool]:
 
 
 def _of_identity(query: AgentQuery) -> ColumnElement[bool]:
-    matches = [IdentitiesAgentsRow.agent_id == AgentRow.id, IdentitiesAgentsRow.identity_id == IdentityRow.id]
+    matches = [
+        IdentitiesAgentsRow.agent_id == AgentRow.id,
+        IdentitiesAgentsRow.identity_id == IdentityRow.id,
+        IdentityRow.is_deleted.is_(False),
+    ]
     if query.identity_id is not None:
         matches.append(IdentityRow.id == query.identity_id)
     if query.identifier_keys:

@@ -11,6 +11,7 @@ from remanence.core.agent import Agent, AgentType, CompactionMode, CompactionSet
 from remanence.core.llm import EmbeddingConfig, LLMConfig, ResponseFormat
 from remanence.core.tool import Tool, ToolRule
 from remanence.edge.fields import MAX_NUMBER, StoredJson, StoredMoment
+from remanence.identities.schemas import identity_body
 from remanence.kit import json
 from remanence.kit.ids import MessageId, id_pattern
 from remanence.kit.json import JsonObject
@@ -191,8 +192,8 @@ def agent_body(
         "base_template_id": agent.base_template_id,
         "deployment_id": agent.deployment_id,
         "entity_id": agent.entity_id,
-        "identity_ids": [],
-        "identities": [],
+        "identity_ids": [identity.id for identity in relations.identities],
+        "identities": [identity_body(identity) for identity in relations.identities],
         "pending_approval": typed_messages(pending, View())[-1] if pending else None,
         "message_buffer_autoclear": agent.message_buffer_autoclear,
         "enable_sleeptime": agent.enable_sleeptime,

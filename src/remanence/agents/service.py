@@ -137,8 +137,11 @@ class AgentService:
         if self.household is not None and helper_of(agent) is not None:
             self.household.on_change(connection, actor, agent)
         held.sort(key=lambda block: (block.created_at or agent.created_at, block.id))
-        include: frozenset[Include] = frozenset({"agent.tags", "agent.secrets", "agent.managed_group"})
-        relations = repository.load_relations(connection, actor, [agent], include, self._vault)[agent.id]
+        include: set[Include] = {"agent.tags", "agent.secrets", "agent.managed_group"}
+        if body.identity_ids:
+            include.add("agent.identities")
+        asked = frozenset(include)
+        relations = repository.load_relations(connection, actor, [agent], asked, self._vault)[agent.id]
         relations = relations.model_copy(update={"blocks": tuple(held), "tools": tuple(chosen)})
         return agent, relations, [message.id for message in first]
 

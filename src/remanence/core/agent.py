@@ -7,6 +7,7 @@ from typing import Literal
 from remanence.core.block import Block, MemoryChange
 from remanence.core.frozen import Frozen
 from remanence.core.group import Group
+from remanence.core.identity import Identity
 from remanence.core.llm import EmbeddingConfig, InContext, LLMConfig, ResponseFormat
 from remanence.core.message import Message
 from remanence.core.tool import Tool, ToolRule
@@ -107,6 +108,7 @@ class Relations(Frozen):
     tools: tuple[Tool, ...] = ()
     tags: tuple[str, ...] = ()
     secrets: tuple[Secret, ...] = ()
+    identities: tuple[Identity, ...] = ()
     managed_group: Group | None = None
     pending_approval: Message | None = None
 
