@@ -29,6 +29,8 @@ from remanence.edge.interface import Interface
 from remanence.edge.requests import RequestDoor
 from remanence.edge.responses import JsonBytes
 from remanence.edge.routes import make_routes
+from remanence.files.endpoints import router as folder_routes
+from remanence.files.service import FileService
 from remanence.groups.endpoints import router as group_routes
 from remanence.groups.messaging import AgentMessenger
 from remanence.groups.service import Helpers
@@ -150,6 +152,7 @@ class _House:
         self._archives = ArchiveService(
             db, index, search, self._catalogue, default_embedding=default_embedding
         )
+        self._files = FileService(db, index, search, self._catalogue, default_embedding=default_embedding)
         states = StateStore(db)
         checkpoint = Checkpoint(db, states, index, traces=settings.traces)
         self._supervisor = Supervisor(db, checkpoint)
@@ -267,6 +270,7 @@ class _House:
             archive_routes(self._db, self._archives),
             identity_routes(self._db),
             belonging_routes(self._db, self._agents),
+            *folder_routes(self._db, self._files),
             group_routes(self._db, self._helpers),
             transfer_routes(lambda: self._transfer),
             tool_routes(self._db),

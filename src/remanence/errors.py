@@ -1,6 +1,6 @@
 """The exception tree.
 
-    AppError ── NotFound · Conflict (AgentBusy, AlreadyExists, ApprovalPending, EditConflict) · Invalid (BadArgument)
+    AppError ── NotFound · Conflict (AgentBusy, AlreadyExists, ApprovalPending, EditConflict) · Invalid (BadArgument, TooLarge, UnknownType)
              │  Forbidden · Unauthenticated · NotAllowed · Gone
              ├─ ProviderError (ProviderAuth, ProviderCredits, RateLimited, ContextOverflow, ProviderTimeout,
              │                 ProviderRefused, BadReply, EmptyReply, ModelUnavailable)
@@ -74,6 +74,14 @@ class Invalid(AppError):
 
 class BadArgument(Invalid):
     """A value names something that does not fit: an unknown tool, a handle without a provider."""
+
+
+class TooLarge(Invalid):
+    """More than this server takes at once."""
+
+
+class UnknownType(Invalid):
+    """A file of a kind that this server cannot read."""
 
 
 class Forbidden(AppError):

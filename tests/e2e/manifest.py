@@ -456,6 +456,12 @@ AGENT_FILES = {
     "agents.files.tools": "Tools are matched by name and replaced or left; built-in ones are never replaced.",
 }
 
+FOLDERS = {
+    "folders.crud": "Folders are made, read, changed, listed, counted, found by name and deleted.",
+    "folders.errors": "A folder that cannot be is refused and changes nothing.",
+    "folders.sources": "The older routes under /sources are the same folders.",
+}
+
 MOVING = {
     "moving.backup": "A backup of a server at work fills either database with the same, vectors and all.",
     "moving.backup.broken": "A backup that is cut off, or none, is refused, and nothing of it is kept.",
@@ -492,6 +498,7 @@ PROMISES = (
     | PROVIDERS
     | MONEY
     | AGENT_FILES
+    | FOLDERS
     | MOVING
 )
 

@@ -69,7 +69,11 @@ def names_for(tenant: Tenant) -> dict[str, str]:
     agent = tenant.agent(memory_blocks=[{"label": "human", "value": "x"}])
     conversation = tenant.http.post("/v1/conversations/", params={"agent_id": agent["id"]}, json={}).json()
     archive = tenant.http.post("/v1/archives/", json={"name": "notes"}).json()
+    folder = tenant.http.post("/v1/folders/", json={"name": "papers"}).json()
     return {
+        "folder_id": folder["id"],
+        "folder_name": "papers",
+        "file_id": f"file-{NOBODY}",
         "archive_id": archive["id"],
         "passage_id": f"passage-{NOBODY}",
         "memory_id": f"passage-{NOBODY}",
@@ -131,7 +135,13 @@ def test_odd_values_in_any_field_never_break_a_route_or_a_list(talkative: Tenant
     names = names_for(talkative)
     for operation in with_bodies(talkative):
         path = operation.path.format(**names)
-        is_new = operation.path in ("/v1/agents/", "/v1/blocks/", "/v1/archives/", "/v1/identities/")
+        is_new = operation.path in (
+            "/v1/agents/",
+            "/v1/blocks/",
+            "/v1/archives/",
+            "/v1/identities/",
+            "/v1/folders/",
+        )
         for field in operation.fields or ():
             for value in ODD_VALUES:
                 rest = {
@@ -145,6 +155,7 @@ def test_odd_values_in_any_field_never_break_a_route_or_a_list(talkative: Tenant
         "/v1/blocks/?limit=1000",
         "/v1/archives/?limit=1000",
         "/v1/identities/?limit=1000",
+        "/v1/folders/?limit=1000",
         "/v1/messages/",
         "/v1/runs/",
     ):

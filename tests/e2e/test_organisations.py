@@ -24,6 +24,8 @@ BODIES: dict[str, JsonObject] = {
     "/v1/archives/{archive_id}/passages": {"text": "stolen"},
     "/v1/archives/{archive_id}/passages/batch": {"passages": [{"text": "stolen"}]},
     "/v1/agents/{agent_id}/archival-memory": {"text": "stolen"},
+    "/v1/folders/{folder_id}": {"name": "stolen"},
+    "/v1/sources/{folder_id}": {"name": "stolen"},
     "/v1/providers/{provider_id}": {"api_key": "stolen"},
     "/v1/mcp-servers/{mcp_server_id}": {
         "server_name": "s",
@@ -63,9 +65,13 @@ def belongings(talk: Talk) -> dict[str, str]:
     talk.ask("PATCH", f"/v1/agents/{agent['id']}/archives/attach/{archive['id']}")
     given = {"identifier_key": "eve", "name": "Eve", "identity_type": "user", "agent_ids": [agent["id"]]}
     identity = talk.ask("POST", "/v1/identities/", json=given)
+    folder = talk.ask("POST", "/v1/folders/", json={"name": "papers"})
     group = talk.agent(enable_sleeptime=True)["managed_group"]
     return {
         "group_id": group["id"],
+        "folder_id": folder["id"],
+        "folder_name": "papers",
+        "file_id": f"file-{NOBODY}",
         "archive_id": archive["id"],
         "passage_id": passage["id"],
         "memory_id": passage["id"],
@@ -94,7 +100,7 @@ def everything(tenant: Tenant, mine: dict[str, str]) -> list[Any]:
     root = f"/v1/agents/{mine['agent_id']}"
     paths = [root, f"{root}/messages", f"{root}/tools", f"{root}/core-memory/blocks", "/v1/blocks/"]
     paths += ["/v1/agents/", "/v1/runs/", "/v1/steps/", "/v1/conversations/", "/v1/messages/", "/v1/tags/"]
-    paths += ["/v1/archives/", f"{root}/archival-memory", "/v1/groups/", "/v1/identities/"]
+    paths += ["/v1/archives/", f"{root}/archival-memory", "/v1/groups/", "/v1/identities/", "/v1/folders/"]
     paths += [f"/v1/runs/{mine['run_id']}", f"/v1/steps/{mine['step_id']}"]
     return [tenant.http.get(path).json() for path in paths]
 

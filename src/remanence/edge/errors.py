@@ -34,7 +34,9 @@ from remanence.errors import (
     ProviderRefused,
     ProviderTimeout,
     RateLimited,
+    TooLarge,
     Unauthenticated,
+    UnknownType,
 )
 from remanence.kit.logging import request_id
 
@@ -46,6 +48,8 @@ STATUS: dict[type[AppError], int] = {
     Conflict: 409,
     Invalid: 422,
     BadArgument: 400,
+    TooLarge: 413,
+    UnknownType: 415,
     Forbidden: 403,
     Unauthenticated: 401,
     NotAllowed: 405,

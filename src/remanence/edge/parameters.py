@@ -18,6 +18,8 @@ def id_path(prefix: str) -> Any:
 AgentIdPath = Annotated[str, id_path("agent")]
 ArchiveIdPath = Annotated[str, id_path("archive")]
 PassageIdPath = Annotated[str, id_path("passage")]
+FolderIdPath = Annotated[str, id_path("source")]
+FileIdPath = Annotated[str, id_path("file")]
 BlockIdPath = Annotated[str, id_path("block")]
 IdentityIdPath = Annotated[str, id_path("identity")]
 ToolIdPath = Annotated[str, id_path("tool")]

@@ -10,6 +10,9 @@ AgentId = NewType("AgentId", str)
 ArchiveId = NewType("ArchiveId", str)
 BlockId = NewType("BlockId", str)
 ConversationId = NewType("ConversationId", str)
+FileId = NewType("FileId", str)
+FolderId = NewType("FolderId", str)
+"""Of a folder; clients know it as `source-…`, the name that folders had before."""
 McpServerId = NewType("McpServerId", str)
 MessageId = NewType("MessageId", str)
 OrgId = NewType("OrgId", str)
@@ -53,6 +56,14 @@ def new_archive_id() -> ArchiveId:
 
 def new_passage_id() -> PassageId:
     return PassageId(new_id("passage"))
+
+
+def new_folder_id() -> FolderId:
+    return FolderId(new_id("source"))
+
+
+def new_file_id() -> FileId:
+    return FileId(new_id("file"))
 
 
 def new_block_id() -> BlockId:

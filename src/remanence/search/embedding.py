@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import groupby
 
 from sqlalchemy import Connection
 
@@ -94,6 +95,9 @@ class BackgroundEmbedding:
             # What was changed or taken out meanwhile is no longer ours.
             finished = backlog.finish(connection, this_worker(), ids)
             self._index.embed(connection, [each for each in documents if each.id in finished])
+            for _, group in groupby(sorted(finished), key=lambda id: id.partition("-")[0]):
+                settled = list(group)
+                shelf_of(settled[0]).note_settled(connection, settled)
 
         await self._db.write(write)
 

@@ -53,7 +53,7 @@ _PER_HIT, _MORE = 2, 15
 """Candidates by words, and as many by meaning."""
 _HEARD = 16
 """Of the best, whose neighbours are listened to."""
-_LEAST_LIKENESS: dict[Kind, float] = {"message": 0.0, "passage": -1.1}
+_LEAST_LIKENESS: dict[Kind, float] = {"message": 0.0, "passage": -1.1, "chunk": -1.1}
 """The cosine that a hit without any of the words must have. Who asks an archive for the best five gets
 five; a conversation is full of words about nothing."""
 _CAPITALISED = re.compile(r"\b[^\W\d_a-z][^\W\d_]+")

@@ -146,6 +146,10 @@ def _beside(connection: Connection, documents: Sequence[Document]) -> Sequence[R
     return connection.execute(text(_BESIDE_POSTGRES), values).all()
 
 
+def note_settled(connection: Connection, ids: Sequence[str]) -> None:
+    """Nobody waits for the vectors of a message."""
+
+
 def load_models(connection: Connection, owner_ids: Sequence[str]) -> dict[str, EmbeddingConfig | None]:
     rows = connection.execute(
         select(AgentRow.id, AgentRow.embedding_config).where(

@@ -44,10 +44,10 @@ def _rows(connection: Connection, ids: Sequence[str]) -> Iterator[Sequence[Any]]
 
 def load_visible(connection: Connection, query: SearchQuery, ids: Sequence[str]) -> dict[str, Document]:
     shown = (row[2:] for row in _rows(connection, ids) if not row[0] and not row[1])
-    return {each.id: each for each in _documents(shown) if _passes(query, each)}
+    return {each.id: each for each in _documents(shown) if passes(query, each)}
 
 
-def _passes(query: SearchQuery, document: Document) -> bool:
+def passes(query: SearchQuery, document: Document) -> bool:
     return (
         document.organization_id == query.organization_id
         and (query.owner_ids is None or document.owner_id in query.owner_ids)
@@ -75,6 +75,10 @@ def load_neighbours(
     connection: Connection, documents: Sequence[Document]
 ) -> dict[str, tuple[str | None, str | None]]:
     return {}
+
+
+def note_settled(connection: Connection, ids: Sequence[str]) -> None:
+    """Nobody waits for the vectors of a passage."""
 
 
 def load_models(connection: Connection, owner_ids: Sequence[str]) -> dict[str, EmbeddingConfig | None]:

@@ -13,8 +13,8 @@ from remanence.db.database import Database
 
 ROLES = {None: 0, "user": 1, "assistant": 2, "tool": 3}
 """As they stand in the index."""
-Kind = Literal["message", "passage"]
-"""What a document is, and the prefix of its id; parts of files and blocks join later."""
+Kind = Literal["message", "passage", "chunk"]
+"""What a document is, and the prefix of its id. A chunk is a passage of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Embedding:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Something to be found. Ids are a prefix and a uuid; the owner is an agent or an archive."""
+    """Something to be found. Ids are a prefix and a uuid; the owner is an agent, an archive or a folder."""
 
     kind: Kind
     id: str

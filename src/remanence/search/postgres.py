@@ -18,7 +18,7 @@ from remanence.search.ports import ROLES, Document, Hit, Kind, SearchQuery
 from remanence.search.postgres_filters import filters_of, tag_word, tags_of, uuid_of
 from remanence.search.postgres_vectors import PostgresVectors
 
-_KINDS: dict[Kind, int] = {"message": 1, "passage": 2}
+_KINDS: dict[Kind, int] = {"message": 1, "passage": 2, "chunk": 3}
 
 # One statement for any number of rows: one round trip, prepared once.
 _ADD = text("""

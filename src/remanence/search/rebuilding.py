@@ -6,7 +6,8 @@ from itertools import groupby
 
 from sqlalchemy import Connection, delete, select, text
 
-from remanence.db.tables import ArchivePassageRow, EmbeddingBacklogRow, MessageRow
+from remanence.db.tables import ArchivePassageRow, EmbeddingBacklogRow, MessageRow, SourcePassageRow
+from remanence.search.chunks import document_id
 from remanence.search.ports import SearchIndex
 from remanence.search.shelves import shelf_of
 
@@ -22,7 +23,12 @@ def list_all(connection: Connection) -> list[str]:
     """The ids of all that can be found, oldest first of each kind."""
     messages = select(MessageRow.id).order_by(MessageRow.created_at, MessageRow.id)
     passages = select(ArchivePassageRow.id).order_by(ArchivePassageRow.created_at, ArchivePassageRow.id)
-    return [*connection.scalars(messages), *connection.scalars(passages)]
+    chunks = select(SourcePassageRow.id).order_by(SourcePassageRow.created_at, SourcePassageRow.id)
+    return [
+        *connection.scalars(messages),
+        *connection.scalars(passages),
+        *map(document_id, connection.scalars(chunks)),
+    ]
 
 
 def clear_index(connection: Connection) -> None:

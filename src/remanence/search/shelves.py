@@ -6,7 +6,7 @@ from typing import Protocol
 from sqlalchemy import Connection
 
 from remanence.core.llm import EmbeddingConfig
-from remanence.search import messages, passages
+from remanence.search import chunks, messages, passages
 from remanence.search.ports import Document, Kind, SearchQuery
 
 
@@ -44,13 +44,19 @@ class Shelf(Protocol):
         """The embedding model of each owner that is there."""
         ...
 
+    def note_settled(self, connection: Connection, ids: Sequence[str]) -> None:
+        """These wait for vectors no longer: they have them, or will have none."""
+        ...
 
-_SHELVES: dict[Kind, Shelf] = {"message": messages, "passage": passages}
+
+_SHELVES: dict[Kind, Shelf] = {"message": messages, "passage": passages, "chunk": chunks}
 _BY_PREFIX: dict[str, Shelf] = {
     "message": messages,
     "agent": messages,
     "passage": passages,
     "archive": passages,
+    "chunk": chunks,
+    "source": chunks,
 }
 
 

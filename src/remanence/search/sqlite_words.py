@@ -19,7 +19,7 @@ from remanence.search.finding import MAX_MATCHES, Found
 from remanence.search.ports import ROLES, Document, Kind, SearchQuery
 from remanence.search.shelves import shelf_of
 
-_KINDS: dict[Kind, str] = {"message": "m", "passage": "p"}
+_KINDS: dict[Kind, str] = {"message": "m", "passage": "p", "chunk": "c"}
 _ANY_OWNER = "0" * 32
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
