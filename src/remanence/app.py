@@ -35,6 +35,9 @@ from remanence.groups.endpoints import router as group_routes
 from remanence.groups.messaging import AgentMessenger
 from remanence.groups.service import Helpers
 from remanence.identities.endpoints import router as identity_routes
+from remanence.jobs import repository as jobs
+from remanence.jobs.endpoints import router as job_routes
+from remanence.jobs.workers import Workers
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import OrgId
 from remanence.kit.vault import KEY_FILE, Vault
@@ -93,6 +96,8 @@ from remanence.tools.recall import ConversationSearch
 from remanence.tools.run_endpoints import router as tool_run_routes
 from remanence.transfer.endpoints import router as transfer_routes
 
+_JOB_DAYS = 30
+"""How long jobs are listed after they are over."""
 _LOOKED_FOR = ("ollama", "lmstudio_openai", "llamacpp")
 
 if TYPE_CHECKING:
@@ -153,6 +158,7 @@ class _House:
             db, index, search, self._catalogue, default_embedding=default_embedding
         )
         self._files = FileService(db, index, search, self._catalogue, default_embedding=default_embedding)
+        self._jobs = Workers(db)
         states = StateStore(db)
         checkpoint = Checkpoint(db, states, index, traces=settings.traces)
         self._supervisor = Supervisor(db, checkpoint)
@@ -160,6 +166,7 @@ class _House:
             db,
             [
                 runs.drop_old_events,
+                partial(jobs.drop_old, days=_JOB_DAYS),
                 partial(runs.drop_old_traces, days=settings.trace_days),
                 partial(
                     blocks.prune_revisions, count=settings.revisions_kept, days=settings.revisions_kept_days
@@ -230,6 +237,7 @@ class _House:
         self._supervisor.conclude = self._background.conclude
         await self._supervisor.sweep()
         self._supervisor.start()
+        self._jobs.start()
         self._housekeeping.start()
         self._catalogue.start()
         self._looking = asyncio.create_task(self._prepare_local())
@@ -241,6 +249,7 @@ class _House:
         await self._supervisor.stop(self._settings.drain_s)
 
     async def close(self) -> None:
+        await self._jobs.stop()
         await self._embedding.stop()
         await self._housekeeping.close()
         await self.drain()
@@ -282,6 +291,7 @@ class _House:
             mcp_callback_routes(self._mcp),
             older_mcp_routes(self._db, self._mcp, self._vault),
             spending_routes(self._db, self._spending),
+            job_routes(self._db),
             self.state_routes(),
         ]
 

@@ -99,7 +99,7 @@ class NotAllowed(AppError):
 
 
 class LeaseLost(AppError):
-    """Another process took this conversation over; what was not saved here is dropped."""
+    """Another process took this work over; what was not saved here is dropped."""
 
     code = "CONFLICT"
 

@@ -13,6 +13,7 @@ ConversationId = NewType("ConversationId", str)
 FileId = NewType("FileId", str)
 FolderId = NewType("FolderId", str)
 """Of a folder; clients know it as `source-…`, the name that folders had before."""
+JobId = NewType("JobId", str)
 McpServerId = NewType("McpServerId", str)
 MessageId = NewType("MessageId", str)
 OrgId = NewType("OrgId", str)
@@ -52,6 +53,10 @@ def new_agent_id() -> AgentId:
 
 def new_archive_id() -> ArchiveId:
     return ArchiveId(new_id("archive"))
+
+
+def new_job_id() -> JobId:
+    return JobId(new_id("job"))
 
 
 def new_passage_id() -> PassageId:

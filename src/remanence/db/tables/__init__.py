@@ -16,6 +16,7 @@ from remanence.db.tables.files import (
 )
 from remanence.db.tables.groups import GroupRow, GroupsAgentsRow, GroupsBlocksRow
 from remanence.db.tables.identities import IdentitiesAgentsRow, IdentitiesBlocksRow, IdentityRow
+from remanence.db.tables.jobs import JobRow
 from remanence.db.tables.mcp import McpServerRow
 from remanence.db.tables.messages import (
     ContextMessageRow,
@@ -63,6 +64,7 @@ __all__ = [
     "IdentitiesAgentsRow",
     "IdentitiesBlocksRow",
     "IdentityRow",
+    "JobRow",
     "LeaseRow",
     "McpServerRow",
     "MessageRow",
