@@ -6,7 +6,7 @@ from time import monotonic, sleep
 from urllib.parse import quote
 
 import pytest
-from tests.support.operations import Operation, read_operations
+from tests.support.operations import NOBODY, UNKNOWN, Operation, read_operations
 from tests.support.sandboxes import sandbox_names
 from tests.support.script import says
 from tests.support.scripted_model import ScriptedModel
@@ -16,7 +16,6 @@ from remanence.kit import json
 from remanence.kit.json import JsonObject
 
 JSON = {"content-type": "application/json"}
-NOBODY = "11111111-1111-4111-8111-111111111111"
 
 _dice = random.Random(7)
 LONG = "".join(_dice.choices("abcdefghijklmnopqrstuvwxyz0123456789", k=3000))
@@ -70,13 +69,10 @@ def names_for(tenant: Tenant) -> dict[str, str]:
     conversation = tenant.http.post("/v1/conversations/", params={"agent_id": agent["id"]}, json={}).json()
     archive = tenant.http.post("/v1/archives/", json={"name": "notes"}).json()
     folder = tenant.http.post("/v1/folders/", json={"name": "papers"}).json()
-    return {
+    return UNKNOWN | {
         "folder_id": folder["id"],
         "folder_name": "papers",
-        "file_id": f"file-{NOBODY}",
         "archive_id": archive["id"],
-        "passage_id": f"passage-{NOBODY}",
-        "memory_id": f"passage-{NOBODY}",
         "agent_id": agent["id"],
         "block_id": agent["blocks"][0]["id"],
         "block_label": "human",
@@ -84,17 +80,7 @@ def names_for(tenant: Tenant) -> dict[str, str]:
         "tool_name": agent["tools"][0]["name"],
         "message_id": agent["message_ids"][0],
         "conversation_id": conversation["id"],
-        "run_id": f"run-{NOBODY}",
-        "step_id": f"step-{NOBODY}",
-        "number": "1",
-        "identity_id": f"identity-{NOBODY}",
-        "group_id": f"group-{NOBODY}",
-        "provider_id": f"provider-{NOBODY}",
-        "mcp_server_id": f"mcp_server-{NOBODY}",
-        "mcp_server_name": "nobody",
-        "mcp_tool_name": "nothing",
         "handle": "openai/nobody",
-        "budget_id": f"budget-{NOBODY}",
         **sandbox_names(tenant.http),
     }
 

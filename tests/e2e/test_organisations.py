@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.support.operations import Operation, read_operations
+from tests.support.operations import UNKNOWN, Operation, read_operations
 from tests.support.sandboxes import sandbox_names
 from tests.support.script import says
 from tests.support.talks import Talk
@@ -40,7 +40,6 @@ LISTS: dict[str, list[JsonObject]] = {
 }
 SAID: JsonObject = {"input": "Hello?"}
 
-NOBODY = "11111111-1111-4111-8111-111111111111"
 
 NEVER = {"PATCH /v1/agents/{agent_id}/messages/{message_id}"}
 """Refused to everyone, whatever the ids."""
@@ -67,11 +66,10 @@ def belongings(talk: Talk) -> dict[str, str]:
     identity = talk.ask("POST", "/v1/identities/", json=given)
     folder = talk.ask("POST", "/v1/folders/", json={"name": "papers"})
     group = talk.agent(enable_sleeptime=True)["managed_group"]
-    return {
+    return UNKNOWN | {
         "group_id": group["id"],
         "folder_id": folder["id"],
         "folder_name": "papers",
-        "file_id": f"file-{NOBODY}",
         "archive_id": archive["id"],
         "passage_id": passage["id"],
         "memory_id": passage["id"],
@@ -84,13 +82,7 @@ def belongings(talk: Talk) -> dict[str, str]:
         "step_id": message["step_id"],
         "run_id": run["id"],
         "conversation_id": conversation["id"],
-        "number": "1",
         "identity_id": identity["id"],
-        "provider_id": f"provider-{NOBODY}",
-        "mcp_server_id": f"mcp_server-{NOBODY}",
-        "mcp_server_name": "nobody",
-        "mcp_tool_name": "nothing",
-        "budget_id": f"budget-{NOBODY}",
         **sandbox_names(talk.http),
     }
 

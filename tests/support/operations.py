@@ -50,3 +50,28 @@ def _keys(schema: Any, schemas: JsonObject) -> list[str]:
     for choice in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
         found |= dict.fromkeys(_keys(choice, schemas))
     return list(found)
+
+
+NOBODY = "11111111-1111-4111-8111-111111111111"
+UNKNOWN = {
+    "batch_id": f"job-{NOBODY}",
+    "budget_id": f"budget-{NOBODY}",
+    "file_id": f"file-{NOBODY}",
+    "folder_id": f"source-{NOBODY}",
+    "folder_name": "nowhere",
+    "group_id": f"group-{NOBODY}",
+    "identity_id": f"identity-{NOBODY}",
+    "job_id": f"job-{NOBODY}",
+    "mcp_server_id": f"mcp_server-{NOBODY}",
+    "mcp_server_name": "nobody",
+    "mcp_tool_name": "nothing",
+    "number": "1",
+    "passage_id": f"passage-{NOBODY}",
+    "memory_id": f"passage-{NOBODY}",
+    "provider_id": f"provider-{NOBODY}",
+    "run_id": f"run-{NOBODY}",
+    "source_id": f"source-{NOBODY}",
+    "source_name": "nowhere",
+    "step_id": f"step-{NOBODY}",
+}
+"""A name that nobody has for each thing that an address may hold, where a test makes none of its own."""
