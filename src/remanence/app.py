@@ -75,6 +75,9 @@ from remanence.runs.supervisor import Supervisor
 from remanence.sandbox.endpoints import router as sandbox_routes
 from remanence.sandbox.environments import Environments
 from remanence.sandbox.runner import Sandbox, SandboxSettings
+from remanence.schedules import repository as schedules
+from remanence.schedules.endpoints import router as schedule_routes
+from remanence.schedules.service import Scheduling
 from remanence.search.embedding import BackgroundEmbedding
 from remanence.search.ports import open_index
 from remanence.search.service import Search
@@ -167,6 +170,7 @@ class _House:
             [
                 runs.drop_old_events,
                 partial(jobs.drop_old, days=_JOB_DAYS),
+                schedules.drop_finished,
                 partial(runs.drop_old_traces, days=settings.trace_days),
                 partial(
                     blocks.prune_revisions, count=settings.revisions_kept, days=settings.revisions_kept_days
@@ -209,6 +213,7 @@ class _House:
             WebTools(_web_access(settings)),
         )
         self._tool_runs = AgentToolRuns(db, self._executor, index)
+        images = ImageFetcher()
         self._runs = RunService(
             db,
             states,
@@ -217,12 +222,19 @@ class _House:
             self._executor,
             checkpoint,
             self._supervisor,
-            ImageFetcher(),
+            images,
             self._spending,
             limits=ContextLimits(
                 settings.context_warning_share, settings.context_full_share, settings.prompt_cache_s
             ),
             approval_expiry_s=settings.approval_expiry_s,
+        )
+        self._scheduling = Scheduling(
+            db,
+            images,
+            self._supervisor.take_up,
+            missed_runs=settings.missed_runs,
+            grace_s=settings.missed_grace_s,
         )
         self._executor.messenger = AgentMessenger(db, self._runs, self._background)
 
@@ -238,6 +250,7 @@ class _House:
         await self._supervisor.sweep()
         self._supervisor.start()
         self._jobs.start()
+        self._scheduling.start()
         self._housekeeping.start()
         self._catalogue.start()
         self._looking = asyncio.create_task(self._prepare_local())
@@ -252,6 +265,7 @@ class _House:
         await self._jobs.stop()
         await self._embedding.stop()
         await self._housekeeping.close()
+        await self._scheduling.close()
         await self.drain()
         await self._background.close()
         if self._looking is not None:
@@ -281,6 +295,7 @@ class _House:
             belonging_routes(self._db, self._agents),
             *folder_routes(self._db, self._files),
             group_routes(self._db, self._helpers),
+            schedule_routes(self._db, self._scheduling),
             transfer_routes(lambda: self._transfer),
             tool_routes(self._db),
             model_routes(self._catalogue, self._adapters),

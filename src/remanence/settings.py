@@ -25,6 +25,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from remanence.core.schedule import MissedRuns
 from remanence.llm.vendors import find_vendor, read_variables
 
 DATABASE_FILE = "remanence.sqlite3"
@@ -164,6 +165,15 @@ class Settings(BaseSettings):
         default=None,
         gt=0,
         description="After how many seconds a request nobody answered no longer stands in the way.",
+    )
+    missed_runs: Annotated[MissedRuns, BeforeValidator(_lower)] = Field(
+        default="once",
+        description="What becomes of scheduled messages whose time came while no server was up.",
+    )
+    missed_grace_s: int = Field(
+        default=300,
+        ge=0,
+        description="How many seconds late a scheduled message may be and still not count as missed.",
     )
     drain_s: float = Field(
         default=25,

@@ -471,6 +471,18 @@ MOVING = {
     "moving.verify": "verify finds what breaks a promise, and nothing where all is well.",
 }
 
+SCHEDULES = {
+    "schedules.crash": "A server that dies as a message is due sends it exactly once all the same.",
+    "schedules.cron": "A cron expression is read on the agent's wall clock, or on that of a timezone given.",
+    "schedules.deleted": "A schedule goes with its agent.",
+    "schedules.missed": "What was missed is left out, made up for once, or run by run, as asked.",
+    "schedules.once": "A message is sent once at its time, as a background run, and its callback is called.",
+    "schedules.refused": "A time that is past, or an expression that means nothing, is a 422 that says why.",
+    "schedules.replicas": "Servers on one database share schedules, and none runs twice.",
+    "schedules.sdk": "The SDK creates, retrieves, lists page by page and deletes schedules.",
+    "schedules.turn": "A due message waits for its turn, and occurrences do not pile up behind it.",
+}
+
 PROMISES = (
     AGENTS_CREATE
     | AGENTS_READ
@@ -500,6 +512,7 @@ PROMISES = (
     | AGENT_FILES
     | FOLDERS
     | MOVING
+    | SCHEDULES
 )
 
 GAPS = {

@@ -12,6 +12,11 @@ from tests.support.tenants import SharedHouse, Tenant
 
 from remanence.kit.json import JsonObject
 
+LATER: JsonObject = {
+    "messages": [{"role": "user", "content": "stolen"}],
+    "schedule": {"type": "recurring", "cron_expression": "0 0 29 2 *"},
+}
+
 BODIES: dict[str, JsonObject] = {
     "/v1/agents/{agent_id}": {"name": "stolen"},
     "/v1/blocks/{block_id}": {"value": "stolen"},
@@ -31,6 +36,7 @@ BODIES: dict[str, JsonObject] = {
         "server_name": "s",
         "config": {"mcp_server_type": "stdio", "command": "x", "args": []},
     },
+    "/v1/agents/{agent_id}/schedule": LATER,
     "/v1/sandbox-config/{sandbox_config_id}": {"config": {"venv_name": "stolen"}},
     "/v1/sandbox-config/{sandbox_config_id}/environment-variable": {"key": "STOLEN", "value": "stolen"},
 }
@@ -65,6 +71,7 @@ def belongings(talk: Talk) -> dict[str, str]:
     given = {"identifier_key": "eve", "name": "Eve", "identity_type": "user", "agent_ids": [agent["id"]]}
     identity = talk.ask("POST", "/v1/identities/", json=given)
     folder = talk.ask("POST", "/v1/folders/", json={"name": "papers"})
+    schedule = talk.ask("POST", f"/v1/agents/{agent['id']}/schedule", json=LATER)
     group = talk.agent(enable_sleeptime=True)["managed_group"]
     return UNKNOWN | {
         "group_id": group["id"],
@@ -83,6 +90,7 @@ def belongings(talk: Talk) -> dict[str, str]:
         "run_id": run["id"],
         "conversation_id": conversation["id"],
         "identity_id": identity["id"],
+        "scheduled_message_id": schedule["id"],
         **sandbox_names(talk.http),
     }
 

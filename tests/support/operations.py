@@ -70,6 +70,7 @@ UNKNOWN = {
     "memory_id": f"passage-{NOBODY}",
     "provider_id": f"provider-{NOBODY}",
     "run_id": f"run-{NOBODY}",
+    "scheduled_message_id": f"schedule-{NOBODY}",
     "source_id": f"source-{NOBODY}",
     "source_name": "nowhere",
     "step_id": f"step-{NOBODY}",

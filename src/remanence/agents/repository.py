@@ -36,6 +36,7 @@ from remanence.db.tables import (
     IdentitiesAgentsRow,
     IdentityRow,
     LeaseRow,
+    ScheduleRow,
     SourceRow,
     SourcesAgentsRow,
     ToolsAgentsRow,
@@ -170,7 +171,7 @@ def bump_window(connection: Connection, lane: str, *, is_compiled: bool = False)
 
 
 def soft_delete_agent(connection: Connection, actor: Actor, agent_id: str) -> None:
-    """Invisible from now on; the rows stay. Raises NotFound."""
+    """Invisible from now on; the rows stay, save what would still happen to it. Raises NotFound."""
     result = connection.execute(
         update(AgentRow)
         .where(*_mine(actor), AgentRow.id == agent_id)
@@ -178,6 +179,7 @@ def soft_delete_agent(connection: Connection, actor: Actor, agent_id: str) -> No
     )
     if result.rowcount == 0:
         raise _no_agent(agent_id)
+    connection.execute(delete(ScheduleRow).where(ScheduleRow.agent_id == agent_id))
 
 
 def hard_delete_agent(connection: Connection, actor: Actor, agent_id: str, index: SearchIndex) -> None:

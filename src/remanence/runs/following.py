@@ -5,21 +5,16 @@ other: each in its own agent's history, visible, cancellable, carried on by anot
 """
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Protocol
 
 from sqlalchemy import Connection
 
 from remanence.core.actor import Actor
 from remanence.core.agent import Agent, AgentState
-from remanence.core.run import Run
-from remanence.kit.clock import utc_now
-from remanence.kit.ids import new_run_id, new_step_id
 from remanence.kit.json import JsonObject
-from remanence.kit.worker import this_worker
-from remanence.messages import repository as messages
-from remanence.messages.sending import MessageCreate, SendRequest, to_messages
-from remanence.runs import repository
+from remanence.messages.sending import MessageCreate, SendRequest
+from remanence.runs.beginning import record_run
 from remanence.runs.plan import RunPlan
 from remanence.runs.repository import HeldRun
 
@@ -44,35 +39,7 @@ class Followers(Protocol):
 
 
 def record_follow_up(connection: Connection, actor: Actor, follow_up: FollowUp) -> HeldRun:
-    agent = follow_up.agent
-    request = SendRequest(messages=[MessageCreate(role="user", content=follow_up.text)], background=True)
-    now = utc_now()
-    run = Run(
-        id=new_run_id(),
-        organization_id=actor.organization_id,
-        agent_id=agent.id,
-        status="created",
-        background=True,
-        # A moment later, so that it never sorts before the turn that it follows.
-        created_at=now + timedelta(microseconds=1),
-        metadata={"run_type": follow_up.run_type, "agent_id": agent.id, "source": follow_up.source},
-    )
-    repository.enqueue(connection, run, this_worker(), request.kept() | {"user_id": actor.user_id})
-    inputs = to_messages(
-        request.inputs(),
-        agent_id=agent.id,
-        conversation_id=None,
-        run_id=run.id,
-        step_id=new_step_id(),
-        start=now,
-    )
-    messages.insert_messages(connection, actor.organization_id, inputs)
-    return HeldRun(
-        run.id,
-        this_worker(),
-        has_lapsed=False,
-        is_open=True,
-        was_cancelled=False,
-        is_background=True,
-        is_carried_on=True,
-    )
+    request = SendRequest(messages=[MessageCreate(role="user", content=follow_up.text)])
+    agent_id = follow_up.agent.id
+    metadata = {"run_type": follow_up.run_type, "agent_id": agent_id, "source": follow_up.source}
+    return record_run(connection, actor, agent_id, request, metadata)

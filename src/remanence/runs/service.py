@@ -29,8 +29,7 @@ from remanence.core.run import Run
 from remanence.core.tokenizer import TokenFactors
 from remanence.db.database import Database
 from remanence.errors import Conflict, Invalid
-from remanence.kit.clock import utc_now
-from remanence.kit.ids import DEFAULT_USER_ID, AgentId, ConversationId, RunId, UserId, new_run_id, new_step_id
+from remanence.kit.ids import DEFAULT_USER_ID, AgentId, ConversationId, RunId, UserId, new_step_id
 from remanence.kit.json import JsonObject
 from remanence.kit.worker import this_worker
 from remanence.llm.catalogue import Catalogue
@@ -41,6 +40,7 @@ from remanence.messages.schemas import View
 from remanence.messages.sending import SendRequest, to_messages
 from remanence.runs import repository
 from remanence.runs.attempt import LeaseAttempt
+from remanence.runs.beginning import new_run
 from remanence.runs.checkpoint import Checkpoint
 from remanence.runs.compaction import Compacted, compact_now
 from remanence.runs.loop import run_agent
@@ -159,7 +159,7 @@ class RunService:
         override = await self._override(agent, address.conversation, request)
         inputs = await self._images.embed(inputs)
         told: JsonObject = {"run_type": run_type} | ({"senders": list(senders)} if senders else {})
-        run = _new_run(actor, agent, address, told, request)
+        run = new_run(actor, agent.id, told, request, address.conversation_id)
         step_id = new_step_id()
         return RunPlan(
             actor=actor,
@@ -232,7 +232,7 @@ class RunService:
     async def compact(self, actor: Actor, address: Address, given: CompactionInput | None) -> Compacted:
         """Makes room in a window, in its turn, as a run that does nothing else. Raises what a send raises."""
         agent = await self._db.read(agents.get_agent, actor, address.agent_id)
-        run = _new_run(actor, agent, address, {"run_type": "compaction"})
+        run = new_run(actor, agent.id, {"run_type": "compaction"}, conversation_id=address.conversation_id)
         override = await self._other_config(agent, address.conversation, None)
         settings = agent.compaction_settings
         if given is not None:
@@ -393,34 +393,6 @@ def _what_is_done(connection: Connection, actor: Actor, run: Run) -> tuple[Agent
     journal = repository.find_journal(connection, run.id)
     ended = repository.find_last_word(connection, run.id)
     return agent, _Done(unsaved, calls, usage, tuple(stored), conversation, journal, ended)
-
-
-def _new_run(
-    actor: Actor, agent: Agent, address: Address, metadata: JsonObject, request: SendRequest | None = None
-) -> Run:
-    run = Run(
-        id=new_run_id(),
-        organization_id=actor.organization_id,
-        agent_id=agent.id,
-        conversation_id=address.conversation_id,
-        status="created",
-        created_at=utc_now(),
-        metadata=metadata,
-    )
-    if request is None:
-        return run
-    shown = {
-        "use_assistant_message": request.use_assistant_message,
-        "assistant_message_tool_name": request.assistant_message_tool_name,
-        "assistant_message_tool_kwarg": request.assistant_message_tool_kwarg,
-        "include_return_message_types": request.include_return_message_types,
-    }
-    asked = {
-        "background": request.background,
-        "callback_url": request.callback_url,
-        "request_config": shown,
-    }
-    return run.model_copy(update=asked)
 
 
 def who_asked(claim: repository.Claim) -> tuple[Actor, SendRequest]:

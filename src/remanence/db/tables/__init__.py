@@ -36,6 +36,7 @@ from remanence.db.tables.runs import (
     ToolJournalRow,
 )
 from remanence.db.tables.sandboxes import SandboxConfigRow, SandboxVariableRow
+from remanence.db.tables.schedules import ScheduleRow
 from remanence.db.tables.search import EmbeddingBacklogRow, EmbeddingModelRow
 from remanence.db.tables.tools import ToolRow, ToolsAgentsRow
 
@@ -78,6 +79,7 @@ __all__ = [
     "RunRow",
     "SandboxConfigRow",
     "SandboxVariableRow",
+    "ScheduleRow",
     "SharedMessageRow",
     "SourcePassageRow",
     "SourceRow",
