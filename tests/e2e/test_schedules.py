@@ -23,7 +23,7 @@ from remanence.kit.failpoints import VARIABLE
 from remanence.kit.json import JsonObject
 from remanence.schedules import repository
 
-SOON_MS = 400
+SOON_MS = 100
 SAID = [{"role": "user", "content": "Good morning."}]
 NEVER = {"type": "recurring", "cron_expression": "0 0 29 2 *"}
 """Not in the lifetime of a test."""

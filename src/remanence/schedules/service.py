@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
@@ -27,6 +27,9 @@ from remanence.schedules import repository
 from remanence.schedules.schemas import OneTime, ScheduleCreate, message_request
 
 log = logging.getLogger(__name__)
+
+_SLACK = timedelta(minutes=1)
+"""Clocks differ, and requests take their time: what is past by less is due now."""
 
 _LOOK_S = 5.0
 """How often each process looks for what others have put into the calendar."""
@@ -59,7 +62,7 @@ class Scheduling:
         timezone = agent.timezone
         if isinstance(when, OneTime):
             first = scheduled_at = when.moment()
-            if first <= now:
+            if first < now - _SLACK:
                 raise Invalid(
                     f"`scheduled_at` is {first.isoformat()}, which is past: it is {now.isoformat()}. "
                     "Give a Unix time in milliseconds that is yet to come, or send the message now."
