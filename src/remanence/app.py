@@ -60,6 +60,7 @@ from remanence.messages.images import ImageFetcher
 from remanence.runs import repository as runs
 from remanence.runs.background import Background
 from remanence.runs.callback import Callbacks
+from remanence.runs.chat.endpoints import router as chat_routes
 from remanence.runs.checkpoint import Checkpoint
 from remanence.runs.conversations import router as conversation_speech
 from remanence.runs.endpoints import router as run_routes
@@ -300,6 +301,7 @@ class _House:
             tool_routes(self._db),
             model_routes(self._catalogue, self._adapters),
             tool_run_routes(self._executor),
+            chat_routes(self._db, self._runs),
             sandbox_routes(self._db, self._vault, self._sandbox, self._environments),
             provider_routes(self._db, self._providers),
             mcp_routes(self._db, self._mcp, self._vault),

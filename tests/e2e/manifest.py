@@ -124,6 +124,15 @@ IDENTITIES = {
     "identities.refused": "What cannot be is refused and changes nothing.",
 }
 
+CHAT = {
+    "chat.answer": "An agent answers OpenAI's client as a model would, and remembers; only what is new is sent on.",
+    "chat.errors": "Errors have the shape that OpenAI's clients read, before and within a stream.",
+    "chat.images": "Images in OpenAI's form reach the agent.",
+    "chat.names": "An agent is named as the model by its id or its name, a conversation by its id.",
+    "chat.stream": "Answers are streamed as chunks, with usage if asked for; who leaves takes the run along.",
+    "chat.tools": "Tools that the client offers are called and answered in OpenAI's form.",
+}
+
 ARCHIVES = {
     "archival.delete": "What is deleted from archival memory is found no more.",
     "archival.insert": "The first insert makes the agent an archive; with two attached an insert is a 400.",
@@ -491,6 +500,7 @@ PROMISES = (
     | TOOLS
     | ARCHIVES
     | IDENTITIES
+    | CHAT
     | SEARCHING
     | SANDBOX
     | CATALOGUES

@@ -112,6 +112,11 @@ def install_error_handlers(app: FastAPI) -> None:
 
 async def _on_app_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, AppError)
+    return error_answer(error)
+
+
+def error_answer(error: AppError, more: dict[str, Any] | None = None) -> Response:
+    """`more` is for clients that look for the error in another place."""
     headers: dict[str, str] = {}
     if isinstance(error, ApprovalPending | EditConflict):
         headers["x-should-retry"] = "false"  # waiting does not clear it; a person must decide
@@ -119,7 +124,7 @@ async def _on_app_error(_request: Request, error: Exception) -> Response:
         headers["retry-after"] = str(max(1, round(error.retry_after_s)))
     if isinstance(error, Unauthenticated):
         return JsonBytes({"detail": "Unauthorized", "request_id": request_id.get()}, 401)
-    return JsonBytes(error_body(error), status_of(error), headers)
+    return JsonBytes(error_body(error) | (more or {}), status_of(error), headers)
 
 
 async def _on_validation_error(_request: Request, error: Exception) -> Response:

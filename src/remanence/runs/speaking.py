@@ -64,7 +64,7 @@ class Speaker:
             wanted_types=body.include_return_message_types,
             has_pings=body.include_pings,
         )
-        return _stream(frames)
+        return event_stream(frames)
 
     async def start(self, actor: Actor, address: Address, body: SendRequest) -> JsonBytes:
         """The run itself, at once."""
@@ -81,7 +81,7 @@ class Speaker:
         return await self._follow(actor, run_id, after=body.starting_after, has_pings=has_pings)
 
     async def _follow(self, actor: Actor, run_id: str, *, after: int, has_pings: bool) -> Response:
-        return _stream(await self._background.follow(actor, run_id, after=after, has_pings=has_pings))
+        return event_stream(await self._background.follow(actor, run_id, after=after, has_pings=has_pings))
 
     async def _answer_again(
         self, actor: Actor, address: Address, body: SendRequest, run_id: RunId
@@ -105,8 +105,8 @@ class Speaker:
             run_id, view_of(agent, body), mode="steps", wanted_types=body.include_return_message_types
         )
         events = replay(self._db, actor, run_id)
-        return _stream(stream_replayed(run_id, events, translator, has_pings=body.include_pings))
+        return event_stream(stream_replayed(run_id, events, translator, has_pings=body.include_pings))
 
 
-def _stream(frames: AsyncIterator[bytes]) -> StreamingResponse:
+def event_stream(frames: AsyncIterator[bytes]) -> StreamingResponse:
     return StreamingResponse(frames, media_type="text/event-stream", headers=_NO_BUFFERING)
