@@ -13,6 +13,9 @@ from sqlalchemy import Connection
 import remanence
 from remanence.accounts import repository as accounts
 from remanence.accounts.auth import ActingUser, Auth
+from remanence.accounts.keys import repository as keys
+from remanence.accounts.keys.endpoints import router as key_routes
+from remanence.accounts.keys.service import KeyRing
 from remanence.agents.conversations.endpoints import router as conversation_routes
 from remanence.agents.endpoints import router as agent_routes
 from remanence.agents.of_identities import router as belonging_routes
@@ -141,7 +144,14 @@ class _House:
         self._db = db
         password = settings.password.get_secret_value() if settings.password else None
         vault = self._vault = Vault.open(settings.dir)
-        self.auth = Auth(db, password=password, on_organization=self._furnish, signing_key=vault.signing_key)
+        self._ring = KeyRing(db, vault.signing_key, password)
+        self.auth = Auth(
+            db,
+            self._ring,
+            password=password,
+            signing_key=vault.signing_key,
+            on_organization=self._furnish,
+        )
         self._transport = Transport()
         adapters = Adapters(self._transport)
         self._local = _local_models(settings)
@@ -169,6 +179,7 @@ class _House:
         self._housekeeping = Housekeeping(
             db,
             [
+                keys.drop_expired,
                 runs.drop_old_events,
                 partial(jobs.drop_old, days=_JOB_DAYS),
                 schedules.drop_finished,
@@ -309,6 +320,7 @@ class _House:
             older_mcp_routes(self._db, self._mcp, self._vault),
             spending_routes(self._db, self._spending),
             job_routes(self._db),
+            key_routes(self._db, self._ring),
             self.state_routes(),
         ]
 

@@ -191,6 +191,18 @@ DOORS = {
     "doors.user": "user_id names the actor; malformed 400, unknown means the default user.",
 }
 
+KEYS = {
+    "keys.create": "A key is shown once and kept as a digest; nobody hands on more than he has.",
+    "keys.expiry": "A key with an end opens nothing after it.",
+    "keys.open": "A key opens by either header and names its user; what looks like one must be one.",
+    "keys.revoke": "A revoked key opens nothing, at other replicas within seconds.",
+    "keys.roles": "read_only reads and searches, user writes, admin administers; a 403 says what a key may do.",
+    "keys.scope-agent": "A key for an agent opens it and what belongs to it, and joins nothing else to it.",
+    "keys.scope-project": "A key for a project opens what is of that project.",
+    "keys.tokens": "access_tokens are short-lived keys for agents, with what they may do, for one origin.",
+    "keys.user": "Only an admin's key acts as somebody else, and within its organisation if it has one.",
+}
+
 SENDING = {
     "cancel.others-runs": "An agent's cancel does not reach the runs of another.",
     "send.client-skills": "Skills of the client are told to the model for one request.",
@@ -505,6 +517,7 @@ PROMISES = (
     | SANDBOX
     | CATALOGUES
     | DOORS
+    | KEYS
     | SENDING
     | TURNS
     | COMPACTION
@@ -553,6 +566,9 @@ OWN = {
     "POST /v1/blocks/{block_id}/undo": "takes a block one step back",
     "POST /v1/revisions/undo": "takes back what a run or a message led to",
     "POST /v1/agents/{agent_id}/repair": "mends a history that a provider refuses",
+    "GET /v1/keys/": "lists keys, without what opens",
+    "POST /v1/keys/": "makes a key, and shows it once",
+    "DELETE /v1/keys/{key_id}": "revokes a key",
     "POST /v1/conversations/{conversation_id}/rewind": "takes a conversation back to an earlier message",
 }
 """Operations beyond the contract that this server adds, and what for."""

@@ -56,6 +56,8 @@ NOBODY = "11111111-1111-4111-8111-111111111111"
 UNKNOWN = {
     "batch_id": f"job-{NOBODY}",
     "budget_id": f"budget-{NOBODY}",
+    "key_id": f"key-{NOBODY}",
+    "token": "rmn_nobodys",
     "file_id": f"file-{NOBODY}",
     "folder_id": f"source-{NOBODY}",
     "folder_name": "nowhere",

@@ -7,6 +7,7 @@ import httpx
 from fastapi import APIRouter, FastAPI
 
 from remanence.accounts.auth import Auth
+from remanence.accounts.keys.service import KeyRing
 from remanence.db.database import Database
 from remanence.edge.errors import install_error_handlers
 from remanence.edge.requests import RequestDoor
@@ -17,7 +18,7 @@ def _open_door(db: Database) -> Auth:
     async def welcome(_organization_id: OrgId) -> None:
         """Nothing awaits a new organisation in these tests."""
 
-    return Auth(db, password=None, on_organization=welcome)
+    return Auth(db, KeyRing(db, b"test"), password=None, signing_key=b"test", on_organization=welcome)
 
 
 @asynccontextmanager

@@ -70,3 +70,24 @@ def test_a_backup_goes_out_and_in_with_its_key(tmp_path: Path, monkeypatch: pyte
     assert code == 0
     assert "found 0 faults" in told
     assert call("new", "verify", str(tmp_path / "nothing"))[0] == 1
+
+
+def test_keys_are_made_listed_and_revoked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REMANENCE_DIR", str(tmp_path))
+    made = runner.invoke(main, ["keys", "create", "laptop", "--role", "read_only", "--days", "3"])
+    assert made.exit_code == 0
+    assert made.stdout.startswith("rmn_")
+    assert "may read." in made.stderr
+    key_id = made.stderr.split()[0]
+    shown = runner.invoke(main, ["keys", "list"]).output
+    assert key_id in shown
+    assert "laptop" in shown
+    assert made.stdout.strip() not in shown
+    assert runner.invoke(main, ["keys", "revoke", key_id]).exit_code == 0
+    again = runner.invoke(main, ["keys", "revoke", key_id])
+    assert (again.exit_code, again.stderr) == (1, "There is no such key.\n")
+
+
+def test_a_key_is_for_one_thing_alone() -> None:
+    result = runner.invoke(main, ["keys", "create", "x", "--agent", "a", "--project", "b"])
+    assert (result.exit_code, result.stderr[:28]) == (2, "A key is for one agent, proj")

@@ -1,28 +1,16 @@
 """Tokens for tools that call back: signed, short-lived, and good for one agent alone."""
 
 import hmac
-import re
 from dataclasses import dataclass
 from hashlib import sha256
 
 _PREFIX = "rat1"
-_READABLE = re.compile(r"/v1/(models|tools|health)(/.*)?")
-"""What is nobody's in particular may be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentToken:
     user_id: str
     agent_id: str
-
-    def opens(self, method: str, path: str) -> bool:
-        path = path.removeprefix("/latest").removeprefix("/v1")
-        own = f"/agents/{self.agent_id}"
-        if path.rstrip("/") == own:
-            return method != "DELETE"
-        if path.startswith(f"{own}/"):
-            return True
-        return method == "GET" and _READABLE.fullmatch(f"/v1{path}") is not None
 
 
 def make_token(key: bytes, user_id: str, agent_id: str, expires: int) -> str:

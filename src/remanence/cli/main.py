@@ -1,12 +1,15 @@
-"""The command line: `remanence server`, `migrate`, `reindex`, `backup`, `restore`, `verify`, `probe`, `version`.
+"""The command line: `remanence server`, `migrate`, `reindex`, `backup`, `restore`, `verify`, `keys`, `probe`, `version`.
 
 Commands import what they need when they run, so that the light ones answer at once.
 """
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from remanence.kit.ids import DEFAULT_USER_ID
 
 if TYPE_CHECKING:
     from remanence.settings import Settings
@@ -18,6 +21,13 @@ main = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+class RoleName(StrEnum):
+    read_only = "read_only"
+    user = "user"
+    admin = "admin"
+
 
 Database = Annotated[
     str | None, typer.Option(help="A SQLite file or postgresql://…; REMANENCE_DATABASE_URL by default.")
@@ -130,6 +140,68 @@ def letta(
     from remanence.cli.moving import import_letta
 
     raise SystemExit(import_letta(settings, source, is_rehearsal=dry_run, takes_keys=with_keys))
+
+
+keys = typer.Typer(help="Keys that open the server, each for a user.", no_args_is_help=True)
+main.add_typer(keys, name="keys")
+
+ForUser = Annotated[str, typer.Option("--user", help="Whose they are; the default user's if none is named.")]
+
+
+@keys.command("create")
+def create_key(
+    name: Annotated[str, typer.Argument(help="What it is for, by which you know it again.")],
+    role: Annotated[RoleName, typer.Option(help="What it may do.")] = RoleName.user,
+    user: ForUser = DEFAULT_USER_ID,
+    agent: Annotated[str | None, typer.Option(help="Good for this agent alone.")] = None,
+    project: Annotated[str | None, typer.Option(help="Good for this project alone.")] = None,
+    organization: Annotated[
+        str | None, typer.Option(help="Good for this organisation alone: an admin of it, and of no other.")
+    ] = None,
+    days: Annotated[float | None, typer.Option(min=0.0001, help="Expires after so many days.")] = None,
+    requests_per_minute: Annotated[int | None, typer.Option(min=1, help="How often it may ask.")] = None,
+    database: Database = None,
+) -> None:
+    """Make a key and print it; it is shown this once."""
+    settings = _settings(database_url=database)
+
+    from remanence.cli.keys import create, find_scope
+
+    raise SystemExit(
+        create(
+            settings,
+            name=name,
+            role=role.value,
+            user_id=user,
+            scope=find_scope(agent=agent, project=project, organization=organization),
+            days=days,
+            requests_per_minute=requests_per_minute,
+        )
+    )
+
+
+@keys.command("list")
+def list_keys(user: ForUser = DEFAULT_USER_ID, database: Database = None) -> None:
+    """Show the keys of a user's organisation."""
+    settings = _settings(database_url=database)
+
+    from remanence.cli.keys import show
+
+    raise SystemExit(show(settings, user_id=user))
+
+
+@keys.command("revoke")
+def revoke_key(
+    key_id: Annotated[str, typer.Argument(help="Its id, as `remanence keys list` shows it.")],
+    user: ForUser = DEFAULT_USER_ID,
+    database: Database = None,
+) -> None:
+    """Have a key open nothing any more."""
+    settings = _settings(database_url=database)
+
+    from remanence.cli.keys import revoke
+
+    raise SystemExit(revoke(settings, key_id, user_id=user))
 
 
 @main.command()

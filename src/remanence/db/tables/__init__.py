@@ -17,6 +17,7 @@ from remanence.db.tables.files import (
 from remanence.db.tables.groups import GroupRow, GroupsAgentsRow, GroupsBlocksRow
 from remanence.db.tables.identities import IdentitiesAgentsRow, IdentitiesBlocksRow, IdentityRow
 from remanence.db.tables.jobs import JobRow
+from remanence.db.tables.keys import ApiKeyRow
 from remanence.db.tables.mcp import McpServerRow
 from remanence.db.tables.messages import (
     ContextMessageRow,
@@ -44,6 +45,7 @@ __all__ = [
     "AgentRow",
     "AgentSecretRow",
     "AgentTagRow",
+    "ApiKeyRow",
     "ArchivePassageRow",
     "ArchiveRow",
     "ArchivesAgentsRow",
