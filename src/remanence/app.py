@@ -36,7 +36,9 @@ from remanence.files.endpoints import router as folder_routes
 from remanence.files.service import FileService
 from remanence.groups.endpoints import router as group_routes
 from remanence.groups.messaging import AgentMessenger
+from remanence.groups.rounds import Rounds
 from remanence.groups.service import Helpers
+from remanence.groups.speaking import GroupSpeaker
 from remanence.identities.endpoints import router as identity_routes
 from remanence.jobs import repository as jobs
 from remanence.jobs.endpoints import router as job_routes
@@ -208,7 +210,6 @@ class _House:
         )
         self._helpers = Helpers(self._agents)
         self._agents.household = self._helpers
-        checkpoint.followers = self._helpers
         checkpoint.take_up = self._supervisor.take_up
         self._sandbox = _open_sandbox(settings)
         self._environments = Environments(self._sandbox.environments, keep_days=settings.sandbox_keep_days)
@@ -249,6 +250,8 @@ class _House:
             grace_s=settings.missed_grace_s,
         )
         self._executor.messenger = AgentMessenger(db, self._runs, self._background)
+        self._rounds = Rounds(db, self._runs, self._supervisor)
+        checkpoint.followers = (self._helpers, self._rounds)
 
     async def open(self) -> None:
         probing = asyncio.create_task(self._sandbox.find_level())
@@ -306,7 +309,12 @@ class _House:
             identity_routes(self._db),
             belonging_routes(self._db, self._agents),
             *folder_routes(self._db, self._files),
-            group_routes(self._db, self._helpers),
+            group_routes(
+                self._db,
+                self._helpers,
+                self._rounds,
+                GroupSpeaker(self._db, self._rounds, self._background),
+            ),
             schedule_routes(self._db, self._scheduling),
             transfer_routes(lambda: self._transfer),
             tool_routes(self._db),

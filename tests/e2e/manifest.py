@@ -420,6 +420,24 @@ REVISIONS = {
     "revisions.undo-run": "What a run wrote is taken back at once, and later writes stay.",
 }
 
+GROUPS = {
+    "groups.create": "Groups of every kind are made; members and managers that do not fit are a 4xx, and change nothing.",
+    "groups.blocks": "A block that is shared is held by every member; one with its label in the way is a 409.",
+    "groups.delete": "A group that is deleted is silent; it goes with its manager and with its last member.",
+    "groups.round-robin": "Members speak in turn, up to max_turns; each hears what was said since it spoke.",
+    "groups.dynamic": "The manager names who speaks next, until it says the token or the turns are used up.",
+    "groups.supervisor": "The manager asks members through a tool and answers with what they said.",
+    "groups.sleeptime-talk": "What is said to a sleep-time group is said to the agent that is helped.",
+    "groups.stream": "A round is one stream, with one end; each frame says which agent speaks.",
+    "groups.busy": "A group hears one message at a time; another is a 409.",
+    "groups.cancel": "Cancelling ends the round, and whatever its turn has asked others for.",
+    "groups.leave": "A reader that leaves ends the round, unless it is in the background.",
+    "groups.failure": "A turn that fails ends the round and says whose it was; what was said before stands.",
+    "groups.messages": "The group's conversation is listed in order, each message once, with who said it.",
+    "groups.reset": "After a reset the group lists nothing, and its members no longer see what was said.",
+    "groups.crash": "A round goes on after a crash: no turn is lost, none is taken twice.",
+}
+
 SLEEPTIME = {
     "groups.modify": "A group's description, members and frequency change; what cannot is a 4xx.",
     "groups.retrieve": "Groups are listed, counted and read; an agent shows the one it manages.",
@@ -528,6 +546,7 @@ PROMISES = (
     | APPROVALS
     | LASTING
     | REVISIONS
+    | GROUPS
     | SLEEPTIME
     | CLIENTS
     | PROVIDERS
@@ -548,6 +567,10 @@ UNSERVED: dict[str, str] = {}
 
 OWN = {
     "GET /v1/agents/{agent_id}/embedding": "tells how far the embedding of an agent's messages has come",
+    "POST /v1/groups/{group_id}/messages": "says something to a group and waits for the end of its round",
+    "POST /v1/groups/{group_id}/messages/stream": "the same as a stream",
+    "POST /v1/groups/{group_id}/messages/async": "the same in the background; the first run at once",
+    "POST /v1/groups/{group_id}/messages/cancel": "ends the round that is under way",
     "GET /v1/models/prices": "what models cost, where it is known",
     "GET /v1/server/": "what the server is: version, database, sandbox, what it keeps",
     "GET /v1/budgets/": "what agents and the organisation may spend, and have spent",

@@ -47,7 +47,10 @@ LISTS: dict[str, list[JsonObject]] = {
 SAID: JsonObject = {"input": "Hello?"}
 
 
-NEVER = {"PATCH /v1/agents/{agent_id}/messages/{message_id}"}
+NEVER = {
+    "PATCH /v1/agents/{agent_id}/messages/{message_id}",
+    "PATCH /v1/groups/{group_id}/messages/{message_id}",
+}
 """Refused to everyone, whatever the ids."""
 
 

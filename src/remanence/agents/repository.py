@@ -196,6 +196,14 @@ def get_agent(connection: Connection, actor: Actor, agent_id: str) -> Agent:
     return get_versioned(connection, actor.organization_id, agent_id)[0]
 
 
+def find_agents(connection: Connection, actor: Actor, agent_ids: Sequence[str]) -> list[Agent]:
+    """Those of these that are there, in no order."""
+    if not agent_ids:
+        return []
+    rows = connection.execute(select(*_COLUMNS).where(*_mine(actor), AgentRow.id.in_(agent_ids)))
+    return [agent_from(row) for row in rows]
+
+
 def lock_agent(connection: Connection, actor: Actor, agent_id: str) -> Agent:
     """The agent, which nobody else changes before the commit. Raises NotFound."""
     connection.execute(select(AgentRow.id).where(*_mine(actor), AgentRow.id == agent_id).with_for_update())
@@ -242,8 +250,7 @@ def load_relations(
     found_tags = _tags_of(connection, ids) if "agent.tags" in include else {}
     found_secrets = _secrets_of(connection, ids, vault) if "agent.secrets" in include else {}
     belong = list_identities_of_agents(connection, actor, ids) if "agent.identities" in include else {}
-    helped = [agent.id for agent in agents if agent.enable_sleeptime]
-    found_groups = managed_groups(connection, actor, helped) if "agent.managed_group" in include else {}
+    found_groups = managed_groups(connection, actor, ids) if "agent.managed_group" in include else {}
     return {
         id: Relations(
             blocks=tuple(found_blocks.get(id, ())),

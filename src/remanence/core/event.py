@@ -43,6 +43,20 @@ class RunUsage:
             context_tokens=usage.total_tokens if tracks_context else None,
         )
 
+    def together(self, other: "RunUsage") -> "RunUsage":
+        """What both used; the window is the other's."""
+        return RunUsage(
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            total_tokens=self.total_tokens + other.total_tokens,
+            step_count=self.step_count + other.step_count,
+            cached_input_tokens=self.cached_input_tokens + other.cached_input_tokens,
+            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+            cost_nanos=self.cost_nanos + other.cost_nanos,
+            context_tokens=other.context_tokens,
+        )
+
     def plus_summary(self, usage: Usage, *, context_tokens: int) -> "RunUsage":
         """What it took to make room counts too, but is no step; less stands in the window after it."""
         summed = self.plus(usage, tracks_context=False)

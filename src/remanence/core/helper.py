@@ -4,9 +4,22 @@ from remanence.core.agent import Agent, AgentType
 from remanence.core.frozen import Frozen
 from remanence.core.group import Group, ManagerType
 from remanence.core.tool import ExitLoop, RunFirst, ToolRule
+from remanence.kit.json import JsonObject
 
 CAPTURE_MARK = "memory_capture"
 """In an agent's metadata: facts are to be taken down for it, since its model cannot edit memory itself."""
+
+
+_TALKING: frozenset[AgentType] = frozenset(
+    {
+        "letta_v1_agent",
+        "memgpt_agent",
+        "memgpt_v2_agent",
+        "react_agent",
+        "workflow_agent",
+        "split_thread_agent",
+    }
+)
 
 
 class HelperKind(Frozen):
@@ -14,9 +27,13 @@ class HelperKind(Frozen):
 
     manager_type: ManagerType = "sleeptime"
     agent_type: AgentType = "sleeptime_agent"
+    helps: frozenset[AgentType] = _TALKING
     name_ending: str
     run_type: str
-    frequency: int
+    frequency: int | None = None
+    """A visit every so many turns; None where it depends on the buffer."""
+    buffer: tuple[int, int] | None = None
+    """A visit when more messages than the second number have gathered; so many as the first are left alone."""
     visit: str
     """The prompt around a transcript."""
     system: str | None = None
@@ -29,6 +46,16 @@ class HelperKind(Frozen):
     """Each visit begins with an empty window."""
     is_hidden: bool = False
 
+    def suits(self, agent: Agent) -> bool:
+        return agent.agent_type in self.helps
+
+    def group_settings(self) -> JsonObject:
+        """How often a new group of this kind comes."""
+        if self.buffer is None:
+            return {"sleeptime_agent_frequency": self.frequency, "turns_counter": -1}
+        least, most = self.buffer
+        return {"min_message_buffer_length": least, "max_message_buffer_length": most}
+
 
 SLEEPTIME = HelperKind(
     name_ending="-sleeptime",
@@ -36,6 +63,18 @@ SLEEPTIME = HelperKind(
     frequency=5,
     visit="sleeptime_visit.md",
     persona="memory_persona.md",
+)
+
+VOICE = HelperKind(
+    manager_type="voice_sleeptime",
+    agent_type="voice_sleeptime_agent",
+    helps=frozenset({"voice_convo_agent"}),
+    name_ending="-sleeptime",
+    run_type="voice_sleeptime_agent_send_message_async",
+    buffer=(15, 30),
+    visit="voice_visit.md",
+    persona="memory_persona.md",
+    forgets=True,
 )
 
 CAPTURE = HelperKind(
@@ -51,32 +90,24 @@ CAPTURE = HelperKind(
     is_hidden=True,
 )
 
-_HELPED: frozenset[AgentType] = frozenset(
-    {
-        "letta_v1_agent",
-        "memgpt_agent",
-        "memgpt_v2_agent",
-        "react_agent",
-        "workflow_agent",
-        "split_thread_agent",
-    }
-)
-
 
 def helper_of(agent: Agent) -> HelperKind | None:
     """The kind of helper that this agent wants; helpers themselves have none."""
-    if agent.agent_type not in _HELPED:
-        return None
     if agent.enable_sleeptime:
-        return SLEEPTIME
-    return CAPTURE if (agent.metadata or {}).get(CAPTURE_MARK) is True else None
+        return next((kind for kind in (SLEEPTIME, VOICE) if kind.suits(agent)), None)
+    wants_capture = CAPTURE.suits(agent) and (agent.metadata or {}).get(CAPTURE_MARK) is True
+    return CAPTURE if wants_capture else None
 
 
 def kind_of(group: Group) -> HelperKind | None:
     """What kind of helpers a group is of; None if it is about something else."""
-    if group.manager_type != "sleeptime":
-        return None
-    return CAPTURE if group.hidden else SLEEPTIME
+    if group.manager_type == "sleeptime" and group.hidden:
+        return CAPTURE
+    return kind_of_manager(group.manager_type)
+
+
+def kind_of_manager(manager_type: ManagerType) -> HelperKind | None:
+    return next((kind for kind in (SLEEPTIME, VOICE) if kind.manager_type == manager_type), None)
 
 
 def next_turn(counter: int | None, frequency: int | None) -> tuple[int, bool]:

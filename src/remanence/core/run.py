@@ -47,6 +47,12 @@ class Run(Frozen):
     tools_used: tuple[str, ...] | None = None
 
     @property
+    def group_id(self) -> str | None:
+        """The group that it is a turn in."""
+        told: JsonObject = (self.metadata or {}).get("group") or {}
+        return told.get("id")
+
+    @property
     def lane(self) -> str:
         return self.conversation_id or self.agent_id
 

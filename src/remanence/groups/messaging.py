@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from remanence.agents import repository as agents
+from remanence.agents.groups import repository as groups
 from remanence.agents.queries import AgentQuery
 from remanence.core.actor import Actor
 from remanence.core.agent import Agent
@@ -90,13 +91,27 @@ class AgentMessenger:
                 await asyncio.shield(self._runs.cancel(context.actor, sent.run.lane, [sent.run.id]))
 
     async def _send(self, target: Agent, request: SendRequest, context: ToolContext, run_type: str) -> Sent:
-        senders = (*context.senders, context.agent.id)
         try:
             return await self._runs.send(
-                context.actor, Address(target.id), request, run_type=run_type, senders=senders
+                context.actor,
+                Address(target.id),
+                request,
+                run_type=run_type,
+                senders=(*context.senders, context.agent.id),
+                group_id=await self._shared_group(target, context),
             )
         except AppError as error:
             raise ToolFailure(f"{target.name} cannot be reached: {error.message}") from None
+
+    async def _shared_group(self, target: Agent, context: ToolContext) -> str | None:
+        """The group in which the agent speaks, if the other one is in it too."""
+        if context.group_id is None:
+            return None
+        try:
+            group = await self._db.read(groups.get_group, context.actor, context.group_id)
+        except NotFound:
+            return None
+        return group.id if target.id in (*group.agent_ids, group.manager_agent_id) else None
 
     async def _target(self, target_id: str, context: ToolContext) -> Agent:
         if target_id == context.agent.id:

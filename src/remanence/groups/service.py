@@ -17,12 +17,12 @@ from remanence.core.helper import CAPTURE, CAPTURE_MARK, HelperKind, helper_of, 
 from remanence.core.message import Message
 from remanence.core.prompts import read_text
 from remanence.core.transcript import render_transcript
-from remanence.errors import BadArgument, NotFound
-from remanence.groups.schemas import GroupUpdate
+from remanence.errors import NotFound
 from remanence.kit.ids import AgentId, new_id
 from remanence.memory import repository as blocks
 from remanence.memory.schemas import BlockCreate
 from remanence.messages import repository as messages
+from remanence.messages.sending import SendRequest
 from remanence.runs import repository as runs
 from remanence.runs.following import FollowUp
 from remanence.runs.plan import RunPlan
@@ -42,7 +42,7 @@ class Helpers:
     def on_change(self, connection: Connection, actor: Actor, agent: Agent) -> None:
         """An agent was made or changed: it has a helper if it wants one, and none if it does not."""
         wanted = helper_of(agent)
-        group = repository.managed_groups(connection, actor, [agent.id]).get(agent.id)
+        group = repository.helping_group(connection, actor, agent.id)
         has = kind_of(group) if group is not None else None
         if group is not None and has is not None and has != wanted:
             self._end(connection, actor, group)
@@ -50,18 +50,25 @@ class Helpers:
             self._make(connection, actor, agent, wanted)
 
     def on_delete(self, connection: Connection, actor: Actor, agent_id: str) -> None:
-        """An agent is gone: with it go its helpers; if it was the last helper, nobody is helped any more."""
-        own = repository.managed_groups(connection, actor, [AgentId(agent_id)]).get(AgentId(agent_id))
-        if own is not None and _is_helped(own):
-            self._end(connection, actor, own)
+        """An agent is gone: with it go its helpers; if it was the last helper, nobody is helped any more.
+
+        A group that it led goes too, and one that it was the last member of.
+        """
+        for group in repository.list_managed(connection, actor, [AgentId(agent_id)]):
+            if group.is_helping:
+                self._end(connection, actor, group)
+            else:
+                repository.delete_group(connection, group.id)
         for group in repository.groups_of_member(connection, actor, agent_id):
-            if not _is_helped(group):
-                continue
             _cancel_runs(connection, actor, AgentId(agent_id))
             left = [member for member in group.agent_ids if member != agent_id]
             repository.set_members(connection, group.id, left)
-            if not left:
+            if left:
+                continue
+            if group.is_helping:
                 self._forget(connection, actor, group)
+            else:
+                repository.delete_group(connection, group.id)
 
     def _make(self, connection: Connection, actor: Actor, agent: Agent, kind: HelperKind) -> None:
         held = blocks.list_agent_blocks(connection, actor, agent.id)
@@ -94,18 +101,19 @@ class Helpers:
             manager_type=kind.manager_type,
             agent_ids=(helper.id,),
             manager_agent_id=agent.id,
-            sleeptime_agent_frequency=kind.frequency,
-            turns_counter=-1,
             project_id=agent.project_id,
             hidden=kind.is_hidden or None,
+            **kind.group_settings(),
         )
         repository.insert_group(connection, group, actor.user_id)
 
     def _end(self, connection: Connection, actor: Actor, group: Group) -> None:
-        """The group and its helpers go; what they wrote stays."""
-        for helper_id in group.agent_ids:
-            _cancel_runs(connection, actor, helper_id)
-            agents.soft_delete_agent(connection, actor, helper_id)
+        """The group and its helpers go; what they wrote stays. So do agents that are more than helpers."""
+        kind = kind_of(group)
+        for helper in agents.find_agents(connection, actor, group.agent_ids):
+            if kind is not None and helper.agent_type == kind.agent_type:
+                _cancel_runs(connection, actor, helper.id)
+                agents.soft_delete_agent(connection, actor, helper.id)
         repository.delete_group(connection, group.id)
 
     def _forget(self, connection: Connection, actor: Actor, group: Group) -> None:
@@ -121,48 +129,10 @@ class Helpers:
         changes = {"metadata": unmarked} if is_capture else {"enable_sleeptime": False}
         agents.update_agent(connection, agent.id, changes)
 
-    # Changes by hand
-
-    def update(self, connection: Connection, actor: Actor, group_id: str, body: GroupUpdate) -> Group:
-        """Raises NotFound and BadArgument; then nothing has changed."""
-        group = repository.get_group(connection, actor, group_id, locks=True)
-        changes = {
-            name: value
-            for name in ("description", "project_id")
-            if (value := getattr(body, name)) is not None
-        }
-        config = body.manager_config
-        if config is not None:
-            if config.manager_type != group.manager_type:
-                raise BadArgument(f"This is a {group.manager_type} group; that cannot be changed.")
-            if config.manager_agent_id not in (None, group.manager_agent_id):
-                raise BadArgument("The agent that is helped cannot be changed; enable sleeptime there.")
-            if "sleeptime_agent_frequency" in config.model_fields_set:
-                changes["sleeptime_agent_frequency"] = config.sleeptime_agent_frequency
-                changes["turns_counter"] = -1
-        if body.agent_ids is not None:
-            self._check_members(connection, actor, group, body.agent_ids)
-            repository.set_members(connection, group.id, body.agent_ids)
-        changes["last_updated_by_id"] = actor.user_id
-        repository.update_group(connection, group.id, changes)
-        return repository.get_group(connection, actor, group_id)
-
-    def delete(self, connection: Connection, actor: Actor, group_id: str) -> None:
-        """A sleep-time group goes with its helpers, and its agent is helped no more. Raises NotFound."""
-        group = repository.get_group(connection, actor, group_id, locks=True)
-        if _is_helped(group):
-            self._end(connection, actor, group)
-            self._forget(connection, actor, group)
-        else:
-            repository.delete_group(connection, group.id)
-
-    def _check_members(
-        self, connection: Connection, actor: Actor, group: Group, agent_ids: Sequence[str]
-    ) -> None:
-        for agent_id in agent_ids:
-            if agent_id == group.manager_agent_id:
-                raise BadArgument("An agent cannot be its own helper.")
-            agents.get_agent(connection, actor, agent_id)
+    def dismiss(self, connection: Connection, actor: Actor, group: Group) -> None:
+        """The helpers go, and their agent is helped no more."""
+        self._end(connection, actor, group)
+        self._forget(connection, actor, group)
 
     # The turns of an agent
 
@@ -173,7 +143,7 @@ class Helpers:
         kind = helper_of(agent)
         if kind is None:
             return []
-        found = repository.managed_groups(connection, actor, [agent.id]).get(agent.id)
+        found = repository.helping_group(connection, actor, agent.id)
         if found is None or kind_of(found) != kind:
             return []
         group = repository.get_group(connection, actor, found.id, locks=True)
@@ -212,12 +182,14 @@ class Helpers:
         )  # it sees the blocks as they are, and its cache is cold anyway
         return FollowUp(
             agent=helper,
-            text=read_text(kind.visit).format(name=agent.name, transcript=told),
+            request=SendRequest(input=read_text(kind.visit).format(name=agent.name, transcript=told)),
             run_type=kind.run_type,
-            source={
-                "agent_id": agent.id,
-                "first_message_id": since[0].id,
-                "last_message_id": since[-1].id,
+            told={
+                "source": {
+                    "agent_id": agent.id,
+                    "first_message_id": since[0].id,
+                    "last_message_id": since[-1].id,
+                }
             },
         )
 
@@ -240,7 +212,3 @@ def _cancel_runs(connection: Connection, actor: Actor, agent_id: AgentId) -> Non
     """Whoever has them at work notices within a second."""
     for run_id in runs.list_open_runs(connection, actor, agent_id):
         runs.cancel_run(connection, actor, agent_id, run_id)
-
-
-def _is_helped(group: Group) -> bool:
-    return group.manager_type in ("sleeptime", "voice_sleeptime")

@@ -33,7 +33,7 @@ _MORE_ROWS = 4
 """How many rows are read for each typed message wanted, when only some types are."""
 
 
-async def _read_view(
+async def read_view(
     use_assistant_message: bool = True,
     assistant_message_tool_name: str = "send_message",
     assistant_message_tool_kwarg: str = "message",
@@ -102,7 +102,7 @@ def router(db: Database, search: Search) -> APIRouter:
         actor: ActingUser,
         agent_id: AgentIdPath,
         page: Listing,
-        view: Annotated[View, Depends(_read_view)],
+        view: Annotated[View, Depends(read_view)],
         group_id: str | None = None,
         conversation_id: str | None = None,
         include_err: bool | None = None,
@@ -216,4 +216,6 @@ def _read_wanted(
 
 def _typed(row: Row[Any], view: View) -> list[Body]:
     own = replace(view, reply=profile_of(row.agent_type).reply)
+    if view.names_senders:
+        own = replace(own, sender_id=row.agent_id, sender_name=row.agent_name)
     return typed_messages(repository.message_from(row), own)

@@ -130,6 +130,24 @@ def finish_frames(run_id: RunId, event: RunFinished) -> list[Frame]:
     return [stopped, frame_of(body, event="error"), DONE]
 
 
+_ENDINGS = (
+    b'data: {"message_type":"stop_reason"',
+    b'data: {"message_type":"usage_statistics"',
+    b"event: error\n",
+    DONE.before.rstrip(),
+)
+
+
+def is_ending(frame: bytes) -> bool:
+    """Whether this is one of the frames that every stream ends with."""
+    return frame.startswith(_ENDINGS)
+
+
+def is_told(message: Message) -> bool:
+    """Whether whoever started a run is told of it: not of what was said to the agent, nor of notices to it."""
+    return message.role not in ("user", "system") and not is_answer(message)
+
+
 @dataclass(slots=True)
 class _Segment:
     """The part of a message now being streamed."""
@@ -207,10 +225,7 @@ class Translator:
     def bodies(self, messages: Sequence[Message]) -> list[Body]:
         """What this reader gets to see of these, whole."""
         bodies = [
-            body
-            for message in messages
-            if message.role != "user" and not is_answer(message)
-            for body in typed_messages(message, self._view)
+            body for message in messages if is_told(message) for body in typed_messages(message, self._view)
         ]
         return keep_types(bodies, self._wanted)
 
@@ -319,10 +334,10 @@ class Translator:
             body: Body = {
                 "id": id,
                 "date": wire_date(progress.at),
-                "name": None,
+                "name": self._view.sender_name,
                 "message_type": message_type,
                 "otid": id if is_request else derive_otid(id, index),
-                "sender_id": None,
+                "sender_id": self._view.sender_id,
                 "step_id": progress.step_id,
                 "is_err": None,
                 "seq_id": None,
@@ -359,7 +374,7 @@ class Collected:
     def add(self, event: Event) -> None:
         match event:
             case StepSaved(messages=messages):
-                shown = [each for each in messages if each.role != "user" and not is_answer(each)]
+                shown = [each for each in messages if is_told(each)]
                 bodies = [body for each in shown for body in typed_messages(each, self.view)]
                 self.messages += keep_types(bodies, self.wanted_types)
             case RunFinished():

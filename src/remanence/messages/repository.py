@@ -36,8 +36,8 @@ from remanence.db.tables import (
 from remanence.errors import NotFound
 from remanence.kit.ids import AgentId, MessageId, OrgId, RunId, StepId
 
-_COLUMNS = [column for column in MessageRow.__table__.columns if column.name != "organization_id"]
-_NAMES = [column.name for column in _COLUMNS]
+MESSAGE_COLUMNS = [column for column in MessageRow.__table__.columns if column.name != "organization_id"]
+_NAMES = [column.name for column in MESSAGE_COLUMNS]
 _MOST_SINCE = 1000
 
 _LAST_BEFORE_RUN = (  # every message asks this, so it is built once
@@ -72,7 +72,7 @@ def replace_context(connection: Connection, lane: str, message_ids: Sequence[Mes
 def load_window(connection: Connection, lane: str) -> tuple[list[Message], int]:
     """The messages in context, in order, and the position that the next one takes."""
     rows = connection.execute(
-        select(*_COLUMNS, ContextMessageRow.position)
+        select(*MESSAGE_COLUMNS, ContextMessageRow.position)
         .join(ContextMessageRow, ContextMessageRow.message_id == MessageRow.id)
         .where(ContextMessageRow.owner_id == lane)
         .order_by(ContextMessageRow.position)
@@ -96,7 +96,7 @@ _CONTEXT_IDS = (
     .where(ContextMessageRow.owner_id.in_(bindparam("lanes", expanding=True)))
     .order_by(ContextMessageRow.owner_id, ContextMessageRow.position)
 )
-_REQUESTS = select(*_COLUMNS).where(
+_REQUESTS = select(*MESSAGE_COLUMNS).where(
     MessageRow.id.in_(bindparam("ids", expanding=True)), MessageRow.role == "approval"
 )
 
@@ -121,7 +121,7 @@ def list_requests(connection: Connection, message_ids: Sequence[MessageId]) -> d
 def find_pending_approval(connection: Connection, lane: str) -> Message | None:
     """The request that a person has yet to answer: the last message in context, if it is one."""
     row = connection.execute(
-        select(*_COLUMNS)
+        select(*MESSAGE_COLUMNS)
         .join(ContextMessageRow, ContextMessageRow.message_id == MessageRow.id)
         .where(ContextMessageRow.owner_id == lane)
         .order_by(ContextMessageRow.position.desc())
@@ -159,7 +159,9 @@ def count_messages(connection: Connection, agent_id: AgentId) -> int:
 
 def list_run_messages(connection: Connection, run_id: RunId) -> list[Message]:
     rows = connection.execute(
-        select(*_COLUMNS).where(MessageRow.run_id == run_id).order_by(MessageRow.created_at, MessageRow.id)
+        select(*MESSAGE_COLUMNS)
+        .where(MessageRow.run_id == run_id)
+        .order_by(MessageRow.created_at, MessageRow.id)
     )
     return [message_from(row) for row in rows]
 
@@ -182,7 +184,11 @@ def list_since(
     if after is not None:
         moment = select(MessageRow.created_at).where(MessageRow.id == after).scalar_subquery()
         conditions.append(MessageRow.created_at > moment)
-    newest = select(*_COLUMNS).where(*conditions).order_by(MessageRow.created_at.desc(), MessageRow.id.desc())
+    newest = (
+        select(*MESSAGE_COLUMNS)
+        .where(*conditions)
+        .order_by(MessageRow.created_at.desc(), MessageRow.id.desc())
+    )
     return [message_from(row) for row in connection.execute(newest.limit(_MOST_SINCE))][::-1]
 
 
@@ -209,7 +215,7 @@ def mark_failed(connection: Connection, run_id: RunId) -> None:
 
 def find_messages(connection: Connection, actor: Actor, message_ids: Sequence[str]) -> list[Message]:
     rows = connection.execute(
-        select(*_COLUMNS).where(
+        select(*MESSAGE_COLUMNS).where(
             MessageRow.organization_id == actor.organization_id, MessageRow.id.in_(message_ids)
         )
     )
@@ -219,7 +225,7 @@ def find_messages(connection: Connection, actor: Actor, message_ids: Sequence[st
 def get_message(connection: Connection, actor: Actor, message_id: str) -> tuple[Message, AgentType]:
     """The message and the type of its agent. Raises NotFound."""
     row = connection.execute(
-        select(*_COLUMNS, AgentRow.agent_type)
+        select(*MESSAGE_COLUMNS, AgentRow.agent_type)
         .join(AgentRow, AgentRow.id == MessageRow.agent_id)
         .where(
             MessageRow.id == message_id,
@@ -290,7 +296,7 @@ def window_until(
         agent_id=agent_id,
         conversation_id=conversation_id or "default",
     )
-    last = connection.execute(select(*_COLUMNS).where(MessageRow.id == message_id)).one()
+    last = connection.execute(select(*MESSAGE_COLUMNS).where(MessageRow.id == message_id)).one()
     said = [message_from(row) for row in (*reversed(before), last)]
     said = [each for each in said if each.role not in ("system", "summary") and each.id not in unheard]
     head = [message for message in window[:1] if message.role == "system"]
@@ -343,7 +349,7 @@ def list_messages(
     if step_id is not None:
         scope.append(MessageRow.step_id == step_id)
     statement: Select[Any] = (
-        select(*_COLUMNS, AgentRow.agent_type)
+        select(*MESSAGE_COLUMNS, AgentRow.agent_type, AgentRow.name.label("agent_name"))
         .join(AgentRow, AgentRow.id == MessageRow.agent_id)
         .where(*scope)
     )

@@ -43,6 +43,11 @@ class View:
     speaking_argument: str = "message"
     shows_compaction: bool = False
     """A summary is shown as one; otherwise as the notice that the model gets."""
+    sender_id: str | None = None
+    """Where several agents speak: the one that says this."""
+    sender_name: str | None = None
+    names_senders: bool = False
+    """Lists of several agents' messages say who said each."""
 
     @property
     def shows_speech(self) -> bool:
@@ -55,6 +60,15 @@ def wire_date(moment: datetime) -> str:
 
 
 def typed_messages(message: Message, view: View) -> list[Body]:
+    bodies = _typed(message, view)
+    if view.sender_id is not None and message.role in ("assistant", "tool", "approval"):
+        for body in bodies:
+            body["sender_id"] = view.sender_id
+            body["name"] = body["name"] or view.sender_name
+    return bodies
+
+
+def _typed(message: Message, view: View) -> list[Body]:
     match message.role:
         case "system":
             return [_body(message, "system_message", message.otid) | {"content": message.text}]

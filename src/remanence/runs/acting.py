@@ -150,7 +150,13 @@ async def act(
 
     async def execute(each: _Ready) -> ToolResult:
         context = ToolContext(
-            run.actor, state.agent, acted.blocks, state.conversation_id, acted.seen, senders
+            run.actor,
+            state.agent,
+            acted.blocks,
+            state.conversation_id,
+            acted.seen,
+            senders,
+            run.run.group_id,
         )
         return await doors.execute(each.tool, each.arguments, context)
 

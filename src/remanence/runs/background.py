@@ -60,7 +60,9 @@ class Background:
             return
         channel = Channel()
         channel.put(ending)
-        self._start(self._record(actor, found.id, view_of(agent, request), channel, request, stored))
+        self._start(
+            self._record(actor, found.id, view_of(agent, request, claim.run), channel, request, stored)
+        )
 
     def _start(self, recording: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(recording)

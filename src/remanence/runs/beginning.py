@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from remanence.core.actor import Actor
 from remanence.core.run import Run
 from remanence.kit.clock import utc_now
-from remanence.kit.ids import AgentId, ConversationId, new_run_id, new_step_id
+from remanence.kit.ids import AgentId, ConversationId, RunId, new_run_id, new_step_id
 from remanence.kit.json import JsonObject
 from remanence.kit.worker import this_worker
 from remanence.messages import repository as messages
@@ -49,7 +49,13 @@ def new_run(
 
 
 def record_run(
-    connection: Connection, actor: Actor, agent_id: AgentId, request: SendRequest, metadata: JsonObject
+    connection: Connection,
+    actor: Actor,
+    agent_id: AgentId,
+    request: SendRequest,
+    metadata: JsonObject,
+    *,
+    run_id: RunId | None = None,
 ) -> HeldRun:
     """Puts a background run on record in the transaction that gives rise to it: both happen, or neither.
 
@@ -59,7 +65,8 @@ def record_run(
     request = request.model_copy(update={"background": True})
     run = new_run(actor, agent_id, metadata, request)
     # A moment later, so that it never sorts before the turn that it follows.
-    run = run.model_copy(update={"created_at": run.created_at + timedelta(microseconds=1)})
+    later = {"created_at": run.created_at + timedelta(microseconds=1), "id": run_id or run.id}
+    run = run.model_copy(update=later)
     repository.enqueue(connection, run, this_worker(), request.kept() | {"user_id": actor.user_id})
     inputs = to_messages(
         request.inputs(),

@@ -1,7 +1,7 @@
 """Saves a step: all of it in one transaction, provided the lease is still ours."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sqlalchemy import Connection
@@ -52,7 +52,7 @@ class Checkpoint:
         self._db = db
         self._states = states
         self._index = index
-        self.followers: Followers | None = None
+        self.followers: Sequence[Followers] = ()
         """Set by whoever knows what the turns of agents bring about."""
         self.take_up: Callable[[HeldRun], None] | None = None
         """Set by the one who begins it."""
@@ -226,9 +226,12 @@ class Checkpoint:
         self, connection: Connection, run: RunPlan, state: AgentState, record: StepRecord
     ) -> list[HeldRun]:
         """Puts on record what the end of a turn brings about."""
-        if self.followers is None or record.stop_reason is None or not is_turn_over(record.stop_reason):
+        if record.stop_reason is None or not is_turn_over(record.stop_reason):
             return []
-        found = self.followers.after_turn(connection, run, state, record.messages[-1].created_at)
+        until = record.messages[-1].created_at
+        found = [
+            each for follower in self.followers for each in follower.after_turn(connection, run, state, until)
+        ]
         return [record_follow_up(connection, run.actor, each) for each in found]
 
     def _save_memory(

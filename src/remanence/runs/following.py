@@ -4,7 +4,7 @@ So none is lost by a crash, and none begins before the reply is whole. They are 
 other: each in its own agent's history, visible, cancellable, carried on by another process if need be.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
@@ -12,8 +12,9 @@ from sqlalchemy import Connection
 
 from remanence.core.actor import Actor
 from remanence.core.agent import Agent, AgentState
+from remanence.kit.ids import RunId, new_run_id
 from remanence.kit.json import JsonObject
-from remanence.messages.sending import MessageCreate, SendRequest
+from remanence.messages.sending import SendRequest
 from remanence.runs.beginning import record_run
 from remanence.runs.plan import RunPlan
 from remanence.runs.repository import HeldRun
@@ -24,10 +25,11 @@ class FollowUp:
     """Something to be said to another agent, now that a turn is over."""
 
     agent: Agent
-    text: str
+    request: SendRequest
     run_type: str
-    source: JsonObject
-    """Where it came from, for whoever asks why that agent did something."""
+    told: JsonObject
+    """What the record of the run says beyond that: where it came from, what it is a part of."""
+    id: RunId = field(default_factory=new_run_id)
 
 
 class Followers(Protocol):
@@ -39,7 +41,6 @@ class Followers(Protocol):
 
 
 def record_follow_up(connection: Connection, actor: Actor, follow_up: FollowUp) -> HeldRun:
-    request = SendRequest(messages=[MessageCreate(role="user", content=follow_up.text)])
     agent_id = follow_up.agent.id
-    metadata = {"run_type": follow_up.run_type, "agent_id": agent_id, "source": follow_up.source}
-    return record_run(connection, actor, agent_id, request, metadata)
+    metadata = {"run_type": follow_up.run_type, "agent_id": agent_id} | follow_up.told
+    return record_run(connection, actor, agent_id, follow_up.request, metadata, run_id=follow_up.id)

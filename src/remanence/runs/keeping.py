@@ -155,6 +155,9 @@ class Keeper:
             "run_id": self._run.run.id,
             "step_id": step_id,
         }
+        group_id = self._run.run.group_id
+        if group_id is not None and role != "user":  # what others said is marked where it was said
+            values |= {"group_id": group_id, "sender_id": state.agent.id}
         return Message.model_construct(None, **values | fields)
 
     def _bare(self, state: AgentState, step: Step) -> StepOfRecord:

@@ -132,15 +132,18 @@ class RunService:
         *,
         run_type: str,
         senders: tuple[str, ...] = (),
+        group_id: str | None = None,
     ) -> Sent:
-        """Starts a run as soon as its turn comes.
+        """Starts a run as soon as its turn comes. `group_id`: what is said belongs to a group's conversation.
 
         Raises NotFound, Invalid, BadArgument, and AlreadyStarted for message ids that were sent before.
         """
         agent = self._states.find_agent(actor, address.agent_id) or await self._db.read(
             agents.get_agent, actor, address.agent_id
         )
-        plan = await self._plan(actor, address, agent, request, run_type, senders)
+        told: JsonObject = {"senders": list(senders)} if senders else {}
+        told |= {"group": {"id": group_id}} if group_id else {}
+        plan = await self._plan(actor, address, agent, request, {"run_type": run_type} | told)
         return await self._launch(plan, agent, request, is_recorded=False)
 
     async def _plan(
@@ -149,8 +152,7 @@ class RunService:
         address: Address,
         agent: Agent,
         request: SendRequest,
-        run_type: str,
-        senders: tuple[str, ...] = (),
+        told: JsonObject,
     ) -> RunPlan:
         inputs = request.inputs()
         answer = request.answer()
@@ -158,7 +160,6 @@ class RunService:
             raise Invalid("`messages` is empty: say something to the agent.")
         override = await self._override(agent, address.conversation, request)
         inputs = await self._images.embed(inputs)
-        told: JsonObject = {"run_type": run_type} | ({"senders": list(senders)} if senders else {})
         run = new_run(actor, agent.id, told, request, address.conversation_id)
         step_id = new_step_id()
         return RunPlan(
@@ -215,6 +216,7 @@ class RunService:
             journal=done.journal,
             ended=done.ended,
             is_over=not run.background,
+            request=claim.request,
             approval_expiry_s=self._approval_expiry_s,
         )
         sent = await self._launch(plan, agent, request, is_recorded=True)
@@ -227,7 +229,7 @@ class RunService:
             return run_agent(replace(plan, inputs=attempt.inputs), self._doors(attempt))
 
         channel, task = await self._supervisor.launch(plan, attempt, loop)
-        return Sent(plan.run, view_of(agent, request), channel, task)
+        return Sent(plan.run, view_of(agent, request, plan.run), channel, task)
 
     async def compact(self, actor: Actor, address: Address, given: CompactionInput | None) -> Compacted:
         """Makes room in a window, in its turn, as a run that does nothing else. Raises what a send raises."""
@@ -255,7 +257,7 @@ class RunService:
     async def preview(self, actor: Actor, address: Address, request: SendRequest) -> JsonObject:
         """The request that the model would receive; nothing is stored and nobody is asked."""
         state = await self._db.read(load_state, actor, AgentId(address.agent_id), address.conversation_id, 0)
-        plan = await self._plan(actor, address, state.agent, request, "preview")
+        plan = await self._plan(actor, address, state.agent, request, {"run_type": "preview"})
         turn = Turn(plan, self._doors(LeaseAttempt(self._db, plan, is_recorded=False)), state)
         asked = turn.start_step().request
         adapter = await self._adapters.find_adapter(asked.config, actor.organization_id)
@@ -402,11 +404,14 @@ def who_asked(claim: repository.Claim) -> tuple[Actor, SendRequest]:
     return actor, SendRequest.model_validate(claim.request or {"messages": []})
 
 
-def view_of(agent: Agent, request: SendRequest) -> View:
+def view_of(agent: Agent, request: SendRequest, run: Run) -> View:
+    is_in_group = run.group_id is not None
     return View(
         reply=profile_of(agent.agent_type).reply,
         use_assistant_message=request.use_assistant_message,
         speaking_tool=request.assistant_message_tool_name,
         speaking_argument=request.assistant_message_tool_kwarg,
         shows_compaction=request.include_compaction_messages,
+        sender_id=agent.id if is_in_group else None,
+        sender_name=agent.name if is_in_group else None,
     )

@@ -86,8 +86,9 @@ class Speaker:
     async def _answer_again(
         self, actor: Actor, address: Address, body: SendRequest, run_id: RunId
     ) -> JsonBytes:
+        run = await self._db.read(repository.get_run, actor, run_id)
         agent = await self._db.read(agents.get_agent, actor, address.agent_id)
-        collected = Collected(view_of(agent, body), body.include_return_message_types)
+        collected = Collected(view_of(agent, body, run), body.include_return_message_types)
         for event in await replay(self._db, actor, run_id):
             collected.add(event)
             if isinstance(event, RunFinished) and event.error is not None:
@@ -102,7 +103,7 @@ class Speaker:
             return await self._follow(actor, run_id, after=0, has_pings=body.include_pings)
         agent = await self._db.read(agents.get_agent, actor, address.agent_id)
         translator = Translator(
-            run_id, view_of(agent, body), mode="steps", wanted_types=body.include_return_message_types
+            run_id, view_of(agent, body, run), mode="steps", wanted_types=body.include_return_message_types
         )
         events = replay(self._db, actor, run_id)
         return event_stream(stream_replayed(run_id, events, translator, has_pings=body.include_pings))

@@ -22,6 +22,8 @@ class ToolContext:
     """The blocks as the model knew them, if others may have written to them since."""
     senders: tuple[str, ...] = ()
     """The agents whose messages, one after the other, led to this call."""
+    group_id: str | None = None
+    """The group in whose conversation the agent speaks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, sel
 from remanence.core.actor import Actor
 from remanence.core.group import Group, ManagerType
 from remanence.core.page import Page
+from remanence.db.dialect import insert_missing
 from remanence.db.paging import fetch_page
 from remanence.db.tables import GroupRow, GroupsAgentsRow, GroupsBlocksRow
 from remanence.errors import NotFound
@@ -83,12 +84,38 @@ def count_groups(connection: Connection, actor: Actor) -> int:
 def managed_groups(
     connection: Connection, actor: Actor, agent_ids: Sequence[AgentId]
 ) -> dict[AgentId, Group]:
-    """The group that each of these agents manages."""
+    """The group that each of these agents manages: of several the one that helps it, else the newest."""
+    found: dict[AgentId, Group] = {}
+    for group in list_managed(connection, actor, agent_ids):
+        manager = group.manager_agent_id
+        if manager is not None and not group.hidden:
+            found[manager] = found[manager] if manager in found and found[manager].is_helping else group
+    return found
+
+
+def helping_group(connection: Connection, actor: Actor, agent_id: AgentId) -> Group | None:
+    """The group that tends this agent's memory."""
+    found = list_managed(connection, actor, [agent_id])
+    return next((group for group in found if group.is_helping), None)
+
+
+def list_managed(connection: Connection, actor: Actor, agent_ids: Sequence[AgentId]) -> list[Group]:
     if not agent_ids:
-        return {}
+        return []
     wanted = select(*_COLUMNS).where(*_mine(actor), GroupRow.manager_agent_id.in_(agent_ids))
-    found = _groups(connection, connection.execute(wanted.order_by(GroupRow.created_at)).all())
-    return {group.manager_agent_id: group for group in found if group.manager_agent_id is not None}
+    return _groups(connection, connection.execute(wanted.order_by(GroupRow.created_at)).all())
+
+
+def link_block(connection: Connection, group_id: str, block_id: str) -> None:
+    insert_missing(connection, GroupsBlocksRow, [{"group_id": group_id, "block_id": block_id}])
+
+
+def unlink_block(connection: Connection, group_id: str, block_id: str) -> None:
+    connection.execute(
+        delete(GroupsBlocksRow).where(
+            GroupsBlocksRow.group_id == group_id, GroupsBlocksRow.block_id == block_id
+        )
+    )
 
 
 def groups_of_member(connection: Connection, actor: Actor, agent_id: str) -> list[Group]:

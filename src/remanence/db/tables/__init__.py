@@ -14,7 +14,7 @@ from remanence.db.tables.files import (
     SourceRow,
     SourcesAgentsRow,
 )
-from remanence.db.tables.groups import GroupRow, GroupsAgentsRow, GroupsBlocksRow
+from remanence.db.tables.groups import GroupRow, GroupsAgentsRow, GroupsBlocksRow, GroupTurnRow
 from remanence.db.tables.identities import IdentitiesAgentsRow, IdentitiesBlocksRow, IdentityRow
 from remanence.db.tables.jobs import JobRow
 from remanence.db.tables.keys import ApiKeyRow
@@ -62,6 +62,7 @@ __all__ = [
     "FileRow",
     "FilesAgentsRow",
     "GroupRow",
+    "GroupTurnRow",
     "GroupsAgentsRow",
     "GroupsBlocksRow",
     "IdentitiesAgentsRow",

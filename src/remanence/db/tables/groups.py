@@ -45,6 +45,24 @@ class GroupsAgentsRow(Base):
     position: Mapped[int] = mapped_column(Integer, default=0, server_default="0", nullable=False)
 
 
+class GroupTurnRow(Base):
+    """A turn to speak in a group: the run of the agent whose turn it was."""
+
+    __tablename__ = "group_turns"
+
+    group_id: Mapped[str] = mapped_column(ForeignKey("groups.id", ondelete="CASCADE"), primary_key=True)
+    number: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    """Counts all turns of the group; at most the newest one is under way."""
+    round_id: Mapped[str] = mapped_column(String, nullable=False)
+    """The run that its round began with: all that follows from one message to the group."""
+    run_id: Mapped[str] = mapped_column(
+        # Whose turn is next is decided a moment before its run is put on record.
+        ForeignKey("runs.id", ondelete="CASCADE", deferrable=True, initially="DEFERRED"),
+        nullable=False,
+        index=True,
+    )
+
+
 class GroupsBlocksRow(Base):
     __tablename__ = "groups_blocks"
 

@@ -3,11 +3,13 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, ForeignKey, Index, Integer, String, Text, false
+from sqlalchemy import BigInteger, Boolean, ForeignKey, Index, Integer, String, Text, false, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from remanence.db.tables.base import Audited, Base, Identified, Owned, json_field
 from remanence.db.types import UtcDateTime
+
+_GROUPED = text("group_id IS NOT NULL")
 
 
 class ConversationRow(Identified, Owned, Audited, Base):
@@ -39,6 +41,14 @@ class MessageRow(Identified, Base):
         Index("ix_messages_organization_id_created_at", "organization_id", "created_at"),
         Index("ix_messages_run_id", "run_id"),
         Index("ix_messages_step_id", "step_id"),
+        # Few belong to groups, so the others do not pay for it.
+        Index(
+            "ix_messages_group_id_created_at",
+            "group_id",
+            "created_at",
+            sqlite_where=_GROUPED,
+            postgresql_where=_GROUPED,
+        ),
     )
 
     organization_id: Mapped[str] = mapped_column(
