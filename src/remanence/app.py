@@ -43,6 +43,7 @@ from remanence.identities.endpoints import router as identity_routes
 from remanence.jobs import repository as jobs
 from remanence.jobs.endpoints import router as job_routes
 from remanence.jobs.workers import Workers
+from remanence.kit.addresses import is_no_metadata, is_public
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import OrgId
 from remanence.kit.vault import KEY_FILE, Vault
@@ -154,7 +155,8 @@ class _House:
             signing_key=vault.signing_key,
             on_organization=self._furnish,
         )
-        self._transport = Transport()
+        allows = is_no_metadata if settings.allows_private_targets else is_public
+        self._transport = Transport(allows=allows)
         adapters = Adapters(self._transport)
         self._local = _local_models(settings)
         self._hosted = _hosted_sources(settings, self._transport, adapters)
@@ -194,7 +196,7 @@ class _House:
         self._spending = Spending(db)
         self._events = EventLog(db)
         self._background = Background(
-            db, self._events, Callbacks(db, vault.signing_key), self._supervisor.telling
+            db, self._events, Callbacks(db, vault.signing_key, allows), self._supervisor.telling
         )
         self._agents = AgentService(
             db,
@@ -226,7 +228,7 @@ class _House:
             WebTools(_web_access(settings)),
         )
         self._tool_runs = AgentToolRuns(db, self._executor, index)
-        images = ImageFetcher()
+        images = ImageFetcher(allows)
         self._runs = RunService(
             db,
             states,

@@ -189,6 +189,10 @@ class Settings(BaseSettings):
         gt=0,
         description="How long a tool of an MCP server may take.",
     )
+    reach_private: Annotated[Literal["auto", "on", "off"], BeforeValidator(_lower)] = Field(
+        default="auto",
+        description="Whether callbacks, linked images and models at addresses that users name may lie in this network.",
+    )
     sandbox_level: Annotated[Literal["auto", "namespaces", "landlock", "limits"], BeforeValidator(_lower)] = (
         Field(
             default="auto",
@@ -348,10 +352,15 @@ class Settings(BaseSettings):
 
     @property
     def allows_local_mcp(self) -> bool:
+        return self._allows(self.mcp_local)
+
+    @property
+    def allows_private_targets(self) -> bool:
+        return self._allows(self.reach_private)
+
+    def _allows(self, choice: Literal["auto", "on", "off"]) -> bool:
         """By itself only where nobody but this machine can ask for it."""
-        if self.mcp_local != "auto":
-            return self.mcp_local == "on"
-        return self.host in ("127.0.0.1", "::1", "localhost")
+        return choice == "on" or (choice == "auto" and self.host in ("127.0.0.1", "::1", "localhost"))
 
     @property
     def password_was_made(self) -> bool:

@@ -184,6 +184,7 @@ DOORS = {
     "doors.odd-queries": "No parameter in path or query makes a route fail.",
     "doors.open": "Without a password any key is accepted.",
     "doors.organisations": "No route shows, changes or joins what belongs to another organisation.",
+    "doors.targets": "Where others reach the server, no link, callback or model's address of theirs leads inside.",
     "doors.server": "The server tells what it is: version, database, sandbox, what it keeps.",
     "doors.password": "With a password all but health answers 401 without it; either header opens.",
     "doors.request-id": "Every answer has an id in its header, every refusal in its body; a given one is kept.",

@@ -8,12 +8,13 @@ import asyncio
 import ipaddress
 import socket
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from remanence.kit.addresses import Judge
+from remanence.kit.addresses import Judge, is_anywhere
 
 
 class NotFetched(Exception):
@@ -53,17 +54,25 @@ async def look_up(
     return places
 
 
+def guarded_connector(
+    allows: Judge, *, spared: frozenset[str] = frozenset(), **options: Any
+) -> aiohttp.TCPConnector:
+    """Connects to nothing that may not be reached, by whatever name. Addresses written as numbers are not
+    looked up: `check_address` judges those. `spared` are names that the operator has chosen, such as a proxy's."""
+    return aiohttp.TCPConnector(resolver=_Resolver(allows, spared), use_dns_cache=False, **options)
+
+
 async def fetch(
     url: str, *, allows: Judge, max_bytes: int, timeout_s: float, max_redirects: int = 5, accept: str = "*/*"
 ) -> Fetched:
     """Raises NotFetched."""
-    connector = aiohttp.TCPConnector(resolver=_Resolver(allows), use_dns_cache=False, force_close=True)
+    connector = guarded_connector(allows, force_close=True)
     timeout = aiohttp.ClientTimeout(total=timeout_s)
     headers = {"user-agent": "remanence", "accept": accept}
     try:
         async with aiohttp.ClientSession(connector=connector, timeout=timeout, headers=headers) as session:
             for _ in range(max_redirects + 1):
-                _check(url, allows)
+                check_address(url, allows)
                 async with session.get(url, allow_redirects=False) as response:
                     target = response.headers.get("location")
                     if response.status not in (301, 302, 303, 307, 308) or not target or not max_redirects:
@@ -76,7 +85,8 @@ async def fetch(
     raise NotFetched(f"{url} redirects more than {max_redirects} times")
 
 
-def _check(url: str, allows: Judge) -> None:
+def check_address(url: str, allows: Judge) -> None:
+    """Raises NotFetched for what is no web address, and for a number that may not be reached."""
     try:
         parts = urlsplit(url)
         host = parts.hostname
@@ -111,12 +121,14 @@ async def _read(url: str, response: aiohttp.ClientResponse, max_bytes: int) -> F
 class _Resolver(AbstractResolver):
     """Looks names up, and gives nothing that may not be reached."""
 
-    def __init__(self, allows: Judge) -> None:
+    def __init__(self, allows: Judge, spared: frozenset[str]) -> None:
         self._allows = allows
+        self._spared = spared
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
+        allows = is_anywhere if host in self._spared else self._allows
         return [
             ResolveResult(
                 hostname=host,
@@ -126,7 +138,7 @@ class _Resolver(AbstractResolver):
                 proto=place.protocol,
                 flags=socket.AI_NUMERICHOST,
             )
-            for place in await look_up(host, port, allows=self._allows, family=family)
+            for place in await look_up(host, port, allows=allows, family=family)
         ]
 
     async def close(self) -> None:

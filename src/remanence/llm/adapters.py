@@ -49,13 +49,15 @@ class Adapters:
         api_key: str | None,
         provider: str,
         sign: Sign | None = None,
+        *,
+        is_foreign: bool = False,
     ) -> ModelAdapter:
         """`sign` is told apart by its value, so that who asks with other keys gets another adapter."""
-        key = (format, vendor.name, base_url, api_key, provider, sign)
+        key = (format, vendor.name, base_url, api_key, provider, sign, is_foreign)
         adapter = self._made.get(key)
         if adapter is None:
             there = base_for(vendor, base_url, format)
-            site = Site(vendor, there, api_key, provider, sign)
+            site = Site(vendor, there, api_key, provider, sign, is_foreign)
             adapter = self._made[key] = _KINDS[format](self._transport, site)
             if len(self._made) > _MOST_ADAPTERS:
                 self._made.popitem(last=False)

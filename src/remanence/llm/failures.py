@@ -20,6 +20,7 @@ from remanence.errors import (
 )
 from remanence.kit import json
 from remanence.kit.json import JsonObject
+from remanence.kit.outside import NotFetched
 from remanence.llm.rate_limits import read_retry_after
 
 _LONGEST_MESSAGE_CHARS = 2_000
@@ -121,6 +122,8 @@ def failure_of_exception(error: Exception, *, provider: str, place: str) -> Prov
     match error:
         case ProviderError():
             return error
+        case NotFetched():
+            return ProviderRefused(f"{provider} at {place} is not asked: {error}", provider=provider)
         case aiohttp.ConnectionTimeoutError():
             return ProviderTimeout(
                 f"{provider} at {place} did not accept a connection in time", provider=provider

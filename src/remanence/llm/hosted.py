@@ -159,12 +159,8 @@ class HostedSource:
 
     def lister(self, provider: str) -> Lister:
         """`provider` is what it is called in errors."""
-        return Lister(self._transport, self._site(self._base_url, self._key, provider))
-
-    def _site(self, base_url: str, api_key: str | None, provider: str) -> Site:
-        return Site(
-            self._vendor, base_url, api_key, provider, self._sign if base_url == self._base_url else None
-        )
+        site = Site(self._vendor, self._base_url, self._key, provider, self._sign)
+        return Lister(self._transport, site)
 
     def serves(self, config: LLMConfig) -> bool:
         if find_vendor(config.model_endpoint_type) is not self._vendor and (
@@ -183,10 +179,12 @@ class HostedSource:
         """
         is_ours = config.handle is not None and config.provider_category is not None
         given = None if is_ours else config.model_endpoint
-        base_url, api_key = self._way_to(given)
+        base_url, api_key, is_foreign = self._way_to(given)
         format = format_of(self._vendor, base_url, config.model, typed_url=given or self._provider.base_url)
         sign = self._sign if base_url == self._base_url else None
-        return self._adapters.get(format, self._vendor, base_url, api_key, self.name, sign)
+        return self._adapters.get(
+            format, self._vendor, base_url, api_key, self.name, sign, is_foreign=is_foreign
+        )
 
     def embeds(self, config: EmbeddingConfig) -> bool:
         if config.handle is not None:
@@ -194,18 +192,22 @@ class HostedSource:
         return config.embedding_endpoint_type == self._vendor.model_endpoint_type
 
     def embedder(self, config: EmbeddingConfig) -> Embedder:
-        base_url, api_key = self._way_to(None if config.handle is not None else config.embedding_endpoint)
-        return HostedEmbedder(self._transport, config, self._site(base_url, api_key, self.name))
+        given = None if config.handle is not None else config.embedding_endpoint
+        base_url, api_key, is_foreign = self._way_to(given)
+        sign = self._sign if base_url == self._base_url else None
+        site = Site(self._vendor, base_url, api_key, self.name, sign, is_foreign)
+        return HostedEmbedder(self._transport, config, site)
 
-    def _way_to(self, given: str | None) -> tuple[str, str | None]:
-        """The address to use, and the key, which goes nowhere except to the servers it was issued for."""
+    def _way_to(self, given: str | None) -> tuple[str, str | None, bool]:
+        """The address to use, the key, which goes nowhere except to the servers it was issued for, and
+        whether it is another address than this provider's."""
         if not given:
-            return self._base_url, self._key
+            return self._base_url, self._key, False
         asked = self._normalise(given)
         if asked == self._home:
             asked = self._base_url
         is_known = any(is_same_origin(asked, own) for own in (self._base_url, self._home) if own)
-        return asked, self._key if is_known else None
+        return asked, self._key if is_known else None, not is_known
 
     def _normalise(self, typed: str) -> str:
         vendor = self._vendor

@@ -20,6 +20,8 @@ class Site:
     provider: str
     """What it is called in errors."""
     sign: Sign | None = field(default=None, repr=False)
+    is_foreign: bool = False
+    """A user wrote this address into a configuration; it is none of those that this server was given."""
 
     def endpoint(self, url: str, *, pulse: str | None = None) -> Endpoint:
         return make_endpoint(
@@ -29,6 +31,7 @@ class Site:
             extra=_key_headers(self.vendor, self.base_url, self.api_key),
             pulse=pulse,
             sign=self.sign,
+            is_foreign=self.is_foreign,
         )
 
 

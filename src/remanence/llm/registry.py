@@ -129,7 +129,14 @@ class AdapterRegistry:
         typed = config.model_endpoint or vendor.base_url
         base_url = normalise_base_url(typed, default=vendor.base_url, version=vendor.version)
         format = format_of(vendor, base_url, config.model, typed_url=typed)
-        return self._adapters.get(format, vendor, base_url, None, config.provider_name or vendor.name)
+        return self._adapters.get(
+            format,
+            vendor,
+            base_url,
+            None,
+            config.provider_name or vendor.name,
+            is_foreign=config.model_endpoint is not None,
+        )
 
 
 class EmbedderRegistry:
@@ -162,7 +169,9 @@ class EmbedderRegistry:
         vendor = get_vendor(config.embedding_endpoint_type)
         typed = config.embedding_endpoint or vendor.base_url
         base_url = normalise_base_url(typed, default=vendor.base_url, version=vendor.version)
-        return HostedEmbedder(self._transport, config, Site(vendor, base_url, None, vendor.name))
+        is_foreign = config.embedding_endpoint is not None
+        site = Site(vendor, base_url, None, vendor.name, is_foreign=is_foreign)
+        return HostedEmbedder(self._transport, config, site)
 
 
 async def _note_end(last: Finished, config: LLMConfig, asked: LLMConfig) -> None:

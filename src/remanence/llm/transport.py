@@ -19,6 +19,8 @@ from remanence import __version__
 from remanence.core.llm import Delta, Tape
 from remanence.errors import BadReply, ProviderError, ProviderTimeout, RateLimited
 from remanence.kit import json
+from remanence.kit.addresses import Judge, is_no_metadata
+from remanence.kit.outside import NotFetched, check_address, guarded_connector
 from remanence.llm.failures import (
     CutConnection,
     failure_of_exception,
@@ -64,6 +66,8 @@ class Endpoint:
     """Where to ask whether the server lives, while it takes its time over a prompt."""
     proxy: str | None = field(default=None, repr=False)
     sign: Sign | None = field(default=None, repr=False)
+    is_foreign: bool = False
+    """Named by a user, so that the way there is judged."""
 
     @property
     def place(self) -> str:
@@ -78,6 +82,7 @@ def make_endpoint(
     extra: Mapping[str, str] | None = None,
     pulse: str | None = None,
     sign: Sign | None = None,
+    is_foreign: bool = False,
 ) -> Endpoint:
     """The key goes as a bearer token, unless `extra` headers say how it goes instead."""
     headers = {
@@ -92,7 +97,7 @@ def make_endpoint(
         headers["Authorization"] = f"Bearer {api_key}"
     address = URL(url)
     beat = URL(pulse) if pulse else None
-    return Endpoint(address, provider, headers, api_key, beat, find_proxy(address), sign)
+    return Endpoint(address, provider, headers, api_key, beat, find_proxy(address), sign, is_foreign)
 
 
 async def signed_headers(endpoint: Endpoint, method: str, body: bytes | None) -> Mapping[str, str]:
@@ -132,14 +137,19 @@ class ReplyReader(Protocol):
 class Transport:
     """The connections of the process to all providers, bounded per host. Built on first use, on the running loop."""
 
-    def __init__(self, policy: CallPolicy | None = None) -> None:
+    def __init__(self, policy: CallPolicy | None = None, *, allows: Judge = is_no_metadata) -> None:
+        """`allows` judges where users' own addresses may lead."""
         self.policy = policy or CallPolicy()
+        self._allows = allows
         self._session: aiohttp.ClientSession | None = None
+        self._guarded: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        sessions = self._session, self._guarded
+        self._session = self._guarded = None
+        for session in sessions:
+            if session is not None:
+                await session.close()
 
     async def stream(
         self,
@@ -208,7 +218,7 @@ class Transport:
         try:
             async with (
                 asyncio.timeout(timeout_s),
-                self._open_session().request(
+                self._session_for(endpoint).request(
                     method,
                     endpoint.url,
                     data=body if body is None or len(body) <= _ONE_WRITE_BYTES else io.BytesIO(body),
@@ -230,7 +240,7 @@ class Transport:
             raise BadReply(
                 f"The answer of {endpoint.provider} is not JSON", provider=endpoint.provider
             ) from error
-        except (aiohttp.ClientError, OSError) as error:
+        except (aiohttp.ClientError, OSError, NotFetched) as error:
             raise failure_of_exception(error, provider=endpoint.provider, place=endpoint.place) from error
         except ProviderError as error:
             _hide_secret(error, endpoint.secret)
@@ -249,14 +259,14 @@ class Transport:
                     raise failure_of_status(
                         response.status, content, response.headers, provider=endpoint.provider
                     )
-        except (aiohttp.ClientError, OSError, ValueError) as error:
+        except (aiohttp.ClientError, OSError, ValueError, NotFetched) as error:
             raise failure_of_exception(error, provider=endpoint.provider, place=endpoint.place) from error
         is_alive = partial(self._is_alive, endpoint) if endpoint.pulse is not None else None
         return _Answer(response, endpoint, self.policy, started, is_alive)
 
     async def _post(self, endpoint: Endpoint, body: bytes) -> aiohttp.ClientResponse:
         """Waits for the headers; for as long as it takes, where the server can be seen to live."""
-        request = self._open_session().post(
+        request = self._session_for(endpoint).post(
             endpoint.url,
             data=body if len(body) <= _ONE_WRITE_BYTES else io.BytesIO(body),
             headers=await signed_headers(endpoint, "POST", body),
@@ -286,7 +296,7 @@ class Transport:
         try:
             async with (
                 asyncio.timeout(_PULSE_S),
-                self._open_session().get(
+                self._session_for(endpoint).get(
                     endpoint.pulse, headers=endpoint.headers, proxy=endpoint.proxy, allow_redirects=False
                 ),
             ):
@@ -294,16 +304,29 @@ class Transport:
         except (aiohttp.ClientError, OSError):
             return False
 
-    def _open_session(self) -> aiohttp.ClientSession:
+    def _session_for(self, endpoint: Endpoint) -> aiohttp.ClientSession:
+        """Raises NotFetched for an address of a user's that may not be reached."""
+        if endpoint.is_foreign:
+            check_address(str(endpoint.url), self._allows)
+            if self._guarded is None or self._guarded.closed:
+                proxy = URL(endpoint.proxy).host if endpoint.proxy else None
+                spared = frozenset([proxy] if proxy else [])
+                per_host = self.policy.connections_per_host
+                connector = guarded_connector(self._allows, spared=spared, limit=0, limit_per_host=per_host)
+                self._guarded = self._make_session(connector)
+            return self._guarded
         if self._session is None or self._session.closed:
             connector = aiohttp.TCPConnector(limit=0, limit_per_host=self.policy.connections_per_host)
-            self._session = aiohttp.ClientSession(
-                connector=connector,
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self.policy.connect_s),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                auto_decompress=True,
-            )
+            self._session = self._make_session(connector)
         return self._session
+
+    def _make_session(self, connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            connector=connector,
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=self.policy.connect_s),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=True,
+        )
 
     def _pause_before_retry(self, error: ProviderError, tries: int) -> float | None:
         """How long to wait before the next try; None when there is none."""

@@ -4,7 +4,7 @@ import base64
 
 from remanence.core.message import Base64Image, ImagePart, UrlImage
 from remanence.errors import BadArgument
-from remanence.kit.addresses import is_no_metadata
+from remanence.kit.addresses import Judge, is_no_metadata
 from remanence.kit.outside import NotFetched, fetch
 from remanence.messages.sending import InputPart, MessageCreate
 
@@ -13,6 +13,10 @@ _TIMEOUT_S = 15
 
 
 class ImageFetcher:
+    def __init__(self, allows: Judge = is_no_metadata) -> None:
+        """`allows` judges where links may lead."""
+        self._allows = allows
+
     async def embed(self, inputs: list[MessageCreate]) -> list[MessageCreate]:
         """The same messages with every linked image in them. Raises BadArgument."""
         if not any(_has_link(each) for each in inputs):
@@ -25,7 +29,7 @@ class ImageFetcher:
         parts: list[InputPart] = []
         for part in message.content:
             if isinstance(part, ImagePart) and isinstance(part.source, UrlImage):
-                part = ImagePart(source=await _fetch(part.source.url))
+                part = ImagePart(source=await _fetch(part.source.url, self._allows))
             parts.append(part)
         return message.model_copy(update={"content": parts})
 
@@ -36,13 +40,11 @@ def _has_link(message: MessageCreate) -> bool:
     )
 
 
-async def _fetch(url: str) -> Base64Image:
+async def _fetch(url: str, allows: Judge) -> Base64Image:
     if url.startswith("data:"):
         return _from_data_url(url)
     try:
-        found = await fetch(
-            url, allows=is_no_metadata, max_bytes=_MAX_BYTES, timeout_s=_TIMEOUT_S, max_redirects=0
-        )
+        found = await fetch(url, allows=allows, max_bytes=_MAX_BYTES, timeout_s=_TIMEOUT_S, max_redirects=0)
     except NotFetched as reason:
         raise BadArgument(f"The image could not be fetched: {reason}.") from None
     if found.status != 200:

@@ -12,7 +12,9 @@ from remanence.core.actor import Actor
 from remanence.core.run import Run
 from remanence.db.database import Database
 from remanence.kit import json
+from remanence.kit.addresses import Judge, is_no_metadata
 from remanence.kit.clock import utc_now
+from remanence.kit.outside import NotFetched, check_address, guarded_connector
 from remanence.runs import repository
 
 log = logging.getLogger(__name__)
@@ -25,9 +27,11 @@ _PAUSES_S = (0.0, 1.0, 5.0)
 class Callbacks:
     """`key` signs the body (HMAC-SHA256), so that the receiver knows who is calling."""
 
-    def __init__(self, db: Database, key: bytes) -> None:
+    def __init__(self, db: Database, key: bytes, allows: Judge = is_no_metadata) -> None:
+        """`allows` judges where callbacks may lead."""
         self._db = db
         self._key = key
+        self._allows = allows
 
     async def send(self, actor: Actor, run_id: str) -> None:
         """Tries a few times, and notes on the run how it went."""
@@ -51,14 +55,23 @@ class Callbacks:
         status: int | None = None
         error: str | None = None
         timeout = aiohttp.ClientTimeout(total=_TIMEOUT_S)
-        async with aiohttp.ClientSession(timeout=timeout) as session:
+        url = str(run.callback_url)
+        async with aiohttp.ClientSession(
+            timeout=timeout, connector=guarded_connector(self._allows)
+        ) as session:
             for pause_s in _PAUSES_S:
                 await asyncio.sleep(pause_s)
                 try:
-                    async with session.post(str(run.callback_url), data=body, headers=headers) as response:
+                    check_address(url, self._allows)
+                    async with session.post(
+                        url, data=body, headers=headers, allow_redirects=False
+                    ) as response:
                         status, error = response.status, None
                         if response.status < 500 and response.status != 429:
                             break
+                except NotFetched as reason:
+                    error = str(reason)
+                    break
                 except (aiohttp.ClientError, TimeoutError, ValueError) as problem:
                     error = str(problem) or type(problem).__name__
         if error is not None or (status is not None and status >= 400):
