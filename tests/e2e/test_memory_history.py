@@ -77,6 +77,7 @@ def test_an_agent_looks_at_its_memorys_past_and_takes_a_write_back(talk: Talk) -
         ({"label": "nobody"}, "You have no block nobody."),
         ({"label": "human"}, "That is how the block was made"),
         ({"label": "human", "revision": 9}, "has no revision 9"),
+        ({"label": "human", "revision": 0}, "has no revision 0"),
     ],
 )
 def test_what_an_agent_cannot_undo_is_told_to_it(talk: Talk, arguments: JsonObject, told: str) -> None:
@@ -86,6 +87,18 @@ def test_what_an_agent_cannot_undo_is_told_to_it(talk: Talk, arguments: JsonObje
     assert failed["status"] == "error"
     assert told in failed["tool_return"]
     assert talk.block(agent, "human") == "Name: Eve"
+
+
+def test_an_edit_of_the_same_step_is_not_undone_unseen(talk: Talk) -> None:
+    agent = talk.agent(tools=["memory_undo", "memory_insert"], parallel_tool_calls=True)
+    both = calls("memory_insert", label="human", new_string="Likes figs.") + calls(
+        "memory_undo", label="human"
+    )
+    talk.say(agent, "I like figs. No.", both, says("I cannot."))
+    inserted, failed = returned(talk, agent)["tool_returns"]
+    assert (inserted["status"], failed["status"]) == ("success", "error")
+    assert "changed just now" in failed["tool_return"]
+    assert talk.block(agent, "human") == "Name: Eve\nLikes figs."
 
 
 @pytest.mark.promise("revisions.retrieve")

@@ -103,10 +103,8 @@ def test_an_mcp_server_is_added_connected_synced_and_its_tools_attached(talk: Ta
 def test_an_mcp_server_that_cannot_be_reached_says_why(talk: Talk, screen: Screen) -> None:
     screen.allowed += ["400", "502", "503"]
     config = {"mcp_server_type": "streamable_http", "server_url": "http://127.0.0.1:9/mcp"}
-    made = talk.http.post("/v1/mcp-servers/", json={"server_name": "gone", "config": config})
-    if not made.is_success:  # it is asked when it is added
-        return
-    page = screen.open(f"/tools/mcp/{made.json()['id']}")
+    made = talk.ask("POST", "/v1/mcp-servers/", json={"server_name": "gone", "config": config})
+    page = screen.open(f"/tools/mcp/{made['id']}")
     page.get_by_role("button", name="Connect").click()
     expect(page.get_by_role("alert")).to_contain_text("It cannot be reached.")
 

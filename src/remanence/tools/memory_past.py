@@ -53,9 +53,9 @@ class MemoryPast:
         block = _named(context, args)
         if block.read_only:
             raise ToolFailure(f"The block {block.label} is read-only.")
-        number = int(args["revision"]) if args.get("revision") else None
+        number = int(args["revision"]) if args.get("revision") is not None else None
         try:
-            written, before = await self._db.read(_around, context.actor, block.id, number)
+            written, before = await self._db.read(_around, context.actor, block, number)
             merged = merge_blocks(written, theirs=block, ours=before)
         except Touching:
             raise ToolFailure("Later writes changed the same place. Edit the block itself instead.") from None
@@ -88,10 +88,15 @@ def _written(
     return found
 
 
-def _around(connection: Connection, actor: Actor, block_id: str, number: int | None) -> tuple[Block, Block]:
-    """The block after a write, the newest if none is named, and before it. Raises NotFound and Gone."""
-    block, is_deleted = repository.find_any_block(connection, actor, block_id)
-    revision = repository.get_revision(connection, block, number or block.revision)
+def _around(connection: Connection, actor: Actor, seen: Block, number: int | None) -> tuple[Block, Block]:
+    """The block after a write, the newest if none is named, and before it.
+
+    Raises NotFound and Gone, and ToolFailure where the newest is not the one that the agent knows.
+    """
+    block, is_deleted = repository.find_any_block(connection, actor, seen.id)
+    if number is None and (block.revision != seen.revision or block.value != seen.value):
+        raise ToolFailure("The block was changed just now. Look at its history and name the revision.")
+    revision = repository.get_revision(connection, block, block.revision if number is None else number)
     if revision.action == "create":
         raise ToolFailure("That is how the block was made; there is nothing before it.")
     written = repository.past_block(connection, block, is_deleted, revision.number).block
