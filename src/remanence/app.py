@@ -71,6 +71,7 @@ from remanence.runs.checkpoint import Checkpoint
 from remanence.runs.conversations import router as conversation_speech
 from remanence.runs.endpoints import router as run_routes
 from remanence.runs.event_log import EventLog
+from remanence.runs.generating import router as generating_routes
 from remanence.runs.housekeeping import Housekeeping
 from remanence.runs.provenance import router as provenance_routes
 from remanence.runs.repository import HeldRun
@@ -104,6 +105,8 @@ from remanence.tools.memory_past import MemoryPast
 from remanence.tools.programs import Programs
 from remanence.tools.recall import ConversationSearch
 from remanence.tools.run_endpoints import router as tool_run_routes
+from remanence.tools.writing import ToolWriter
+from remanence.tools.writing import router as writing_routes
 from remanence.transfer.endpoints import router as transfer_routes
 
 _JOB_DAYS = 30
@@ -323,6 +326,8 @@ class _House:
             model_routes(self._catalogue, self._adapters),
             tool_run_routes(self._executor),
             chat_routes(self._db, self._runs),
+            generating_routes(self._db, self._catalogue, self._adapters, self._spending),
+            writing_routes(ToolWriter(self._catalogue, self._adapters, self._default_model)),
             sandbox_routes(self._db, self._vault, self._sandbox, self._environments),
             provider_routes(self._db, self._providers),
             mcp_routes(self._db, self._mcp, self._vault),

@@ -133,6 +133,11 @@ CHAT = {
     "chat.tools": "Tools that the client offers are called and answered in OpenAI's form.",
 }
 
+GENERATING = {
+    "agents.generate": "One bare call of an agent's model, or of another, with a schema if asked; nothing is remembered.",
+    "tools.generate-tool": "A model writes a tool, is told of its faults, and is refused if it cannot; nothing is kept.",
+}
+
 ARCHIVES = {
     "archival.delete": "What is deleted from archival memory is found no more.",
     "archival.insert": "The first insert makes the agent an archive; with two attached an insert is a 400.",
@@ -165,6 +170,7 @@ SANDBOX = {
     "builtins.run-code-with-tools": "A program calls the agent's tools, but none that a person must approve.",
     "builtins.search": "Without a key a search is an error return that says which one is missing.",
     "sandbox.config": "The local configuration is made, shown with the isolation in force, changed and deleted.",
+    "sandbox.e2b": "Settings of a hosted sandbox are kept as data; what is shown with them says how tools are run.",
     "sandbox.variables": "Variables are made, listed, changed and deleted, and are encrypted at rest.",
 }
 
@@ -532,6 +538,7 @@ PROMISES = (
     | ARCHIVES
     | IDENTITIES
     | CHAT
+    | GENERATING
     | SEARCHING
     | SANDBOX
     | CATALOGUES

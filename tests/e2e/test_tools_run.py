@@ -332,6 +332,30 @@ def test_the_sandbox_is_configured_and_tells_how_it_fences(tenant: Tenant) -> No
     assert created["config"]["use_venv"] is True
 
 
+@pytest.mark.promise("sandbox.e2b")
+def test_settings_of_a_hosted_sandbox_are_kept_and_tools_are_run_here(tenant: Tenant) -> None:
+    made = tenant.http.post("/v1/sandbox-config/e2b/default").json()
+    isolation = made["config"].pop("isolation")
+    assert (made["type"], made["config"]) == (
+        "e2b",
+        {"timeout": 300, "template": None, "pip_requirements": None},
+    )
+    assert isolation["level"] in ("namespaces", "landlock", "limits")
+    assert tenant.http.post("/v1/sandbox-config/e2b/default").json()["id"] == made["id"]
+    listed = tenant.http.get("/v1/sandbox-config/").json()
+    assert [each["type"] for each in listed] == ["local", "e2b"]
+    [alone] = tenant.http.get("/v1/sandbox-config/", params={"sandbox_type": "e2b"}).json()
+    path = f"/v1/sandbox-config/{alone['id']}"
+    changed = tenant.http.patch(path, json={"config": {"template": "small", "pip_requirements": ["figs"]}})
+    assert changed.json()["config"]["template"] == "small"
+    for wrong in ({"use_venv": True}, {"pip_requirements": [{"name": "figs"}]}):
+        assert tenant.http.patch(path, json={"config": wrong}).status_code == 400
+    refused = tenant.http.patch(f"/v1/sandbox-config/{listed[0]['id']}", json={"config": {"timeout": 5}})
+    assert refused.status_code == 400
+    assert tenant.http.post("/v1/sandbox-config/", json={"config": {"timeout": 5}}).status_code == 409
+    assert tenant.http.delete(path).status_code == 204
+
+
 @pytest.mark.promise("sandbox.variables")
 def test_variables_of_the_sandbox_are_kept_encrypted(tenant: Tenant) -> None:
     config = tenant.http.post("/v1/sandbox-config/local/default").json()

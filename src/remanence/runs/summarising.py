@@ -3,21 +3,18 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass
 
 from remanence.agents.model_settings import apply_model_settings
 from remanence.core.agent import AgentState, CompactionSettings
 from remanence.core.budget import tokens_of
 from remanence.core.llm import InContext, LLMConfig, ModelRequest, ToolSpec, Usage
-from remanence.core.message import Message, Role, TextPart, text_parts
+from remanence.core.message import Message
 from remanence.core.profile import compaction_prompt
-from remanence.core.reply import ReplyBuilder
 from remanence.core.transcript import clip, extract_summary, render_transcript
 from remanence.errors import AppError
-from remanence.kit.clock import utc_now
-from remanence.kit.ids import new_message_id
 from remanence.kit.tokens import estimate_tokens
+from remanence.llm.asking import said, whole_reply, words_of
 from remanence.runs.plan import LoopDoors
 
 log = logging.getLogger(__name__)
@@ -100,7 +97,7 @@ def _own_request(task: SummaryTask, config: LLMConfig, prompt: str) -> ModelRequ
     """What the model has read already, and a question behind it: most of it comes from the provider's cache."""
     return ModelRequest(
         config=config,
-        messages=(*task.seen, _says(task, "user", prompt)),
+        messages=(*task.seen, said("user", prompt, task.state.agent.id)),
         tools=task.tools,
         tool_choice="none",
         cache_key=task.state.lane,
@@ -112,31 +109,20 @@ def _transcript_request(task: SummaryTask, config: LLMConfig, prompt: str) -> Mo
         int(config.context_window * _PROMPT_SHARE * _CHARS_PER_TOKEN) - len(prompt), _LEAST_TRANSCRIPT_CHARS
     )
     told = render_transcript(task.leaving, most_chars=most_chars, timezone=task.state.agent.timezone)
-    messages = [_says(task, "system", prompt), _says(task, "user", told)]
+    agent_id = task.state.agent.id
+    messages = [said("system", prompt, agent_id), said("user", told, agent_id)]
     if task.settings.prompt_acknowledgement:
         messages[1:1] = [
-            _says(task, "user", _ASKED_TO_ACKNOWLEDGE),
-            _says(task, "assistant", _ACKNOWLEDGEMENT),
+            said("user", _ASKED_TO_ACKNOWLEDGE, agent_id),
+            said("assistant", _ACKNOWLEDGEMENT, agent_id),
         ]
     return ModelRequest(config=config, messages=messages, cache_key=f"summary-{task.state.lane}")
 
 
-def _says(task: SummaryTask, role: Role, text: str) -> InContext:
-    agent_id = task.state.agent.id
-    return InContext(
-        Message(
-            id=new_message_id(), agent_id=agent_id, role=role, content=text_parts(text), created_at=utc_now()
-        )
-    )
-
-
 async def _ask(request: ModelRequest, doors: LoopDoors) -> tuple[str, Usage]:
-    builder = ReplyBuilder()
-    async with asyncio.timeout(_PATIENCE_S), aclosing(doors.stream(request)) as replies:
-        async for deltas in replies:
-            builder.add(deltas)
-    reply = builder.build()
-    return "".join(part.text for part in reply.content if isinstance(part, TextPart)).strip(), reply.usage
+    async with asyncio.timeout(_PATIENCE_S):
+        reply = await whole_reply(doors.stream(request))
+    return words_of(reply).strip(), reply.usage
 
 
 def _fit(text: str, task: SummaryTask) -> str:

@@ -54,27 +54,35 @@ def router(db: Database, vault: Vault, sandbox: Sandbox, environments: Environme
         limit: int = 1000,
     ) -> JsonBytes:
         """There is always one: what it says of the isolation in force holds for everybody."""
-        if sandbox_type not in (None, repository.LOCAL) or after is not None or limit < 1:
+        if after is not None or limit < 1:
             return JsonBytes([])
-        found = await db.read(repository.find_local, actor) or await db.write(repository.ensure_local, actor)
-        return JsonBytes([await shown(found)])
+        found = await db.read(repository.list_configs, actor)
+        if not any(each.type == repository.LOCAL for each in found):
+            found = [await db.write(repository.ensure_config, actor), *found]
+        asked = [each for each in found if sandbox_type in (None, each.type)]
+        return JsonBytes([await shown(each) for each in asked[:limit]])
 
     @routes.post("/")
     async def create_sandbox_config(actor: ActingUser, body: ConfigInput) -> JsonBytes:
-        return JsonBytes(await shown(await db.write(repository.create_local, actor, body.config)))
+        return JsonBytes(await shown(await db.write(repository.create_config, actor, body.config)))
 
     @routes.post("/local/default")
     async def create_default_local(actor: ActingUser) -> JsonBytes:
-        return JsonBytes(await shown(await db.write(repository.ensure_local, actor)))
+        return JsonBytes(await shown(await db.write(repository.ensure_config, actor)))
+
+    @routes.post("/e2b/default")
+    async def create_default_e2b(actor: ActingUser) -> JsonBytes:
+        """Kept as it is: tools are run on this machine, and `isolation` tells how."""
+        return JsonBytes(await shown(await db.write(repository.ensure_config, actor, repository.E2B)))
 
     @routes.post("/local")
     async def create_custom_local(actor: ActingUser, body: LocalConfig) -> JsonBytes:
-        return JsonBytes(await shown(await db.write(repository.create_local, actor, body)))
+        return JsonBytes(await shown(await db.write(repository.create_config, actor, body)))
 
     @routes.post("/local/recreate-venv")
     async def recreate_environment(actor: ActingUser) -> JsonBytes:
         """The packages of this organisation's configuration, installed anew."""
-        config = await db.write(repository.ensure_local, actor)
+        config = await db.write(repository.ensure_config, actor)
         wanted = [Package(each["name"], each.get("version")) for each in config.config["pip_requirements"]]
         try:
             await environments.python(wanted, anew=True)

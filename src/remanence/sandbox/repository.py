@@ -12,12 +12,14 @@ from remanence.core.page import Page
 from remanence.db.dialect import insert_missing
 from remanence.db.paging import fetch_page
 from remanence.db.tables import AgentRow, AgentSecretRow, SandboxConfigRow, SandboxVariableRow
-from remanence.errors import AlreadyExists, NotFound
+from remanence.errors import AlreadyExists, BadArgument, NotFound
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import new_id
 from remanence.kit.json import JsonObject
 from remanence.kit.vault import Vault
 from remanence.sandbox.schemas import (
+    AnyConfig,
+    E2bConfig,
     LocalConfig,
     SandboxConfig,
     Stamp,
@@ -27,34 +29,42 @@ from remanence.sandbox.schemas import (
 )
 
 LOCAL = "local"
+E2B = "e2b"
+_SHAPES: dict[str, type[AnyConfig]] = {LOCAL: LocalConfig, E2B: E2bConfig}
 
 
-def ensure_local(connection: Connection, actor: Actor) -> SandboxConfig:
+def ensure_config(connection: Connection, actor: Actor, kind: str = LOCAL) -> SandboxConfig:
     """The configuration of this organisation, made if there is none yet."""
-    found = find_local(connection, actor)
+    found = find_config(connection, actor, kind)
     if found is not None:
         return found
-    _insert_local(connection, actor, LocalConfig())
-    found = find_local(connection, actor)
+    _insert_config(connection, actor, kind, _SHAPES[kind]())
+    found = find_config(connection, actor, kind)
     assert found is not None, "it was just made, here or elsewhere"
     return found
 
 
-def find_local(connection: Connection, actor: Actor) -> SandboxConfig | None:
-    row = connection.execute(
-        select(SandboxConfigRow.__table__).where(
-            SandboxConfigRow.organization_id == actor.organization_id, SandboxConfigRow.type == LOCAL
-        )
-    ).first()
-    return _config(row) if row else None
+def find_config(connection: Connection, actor: Actor, kind: str) -> SandboxConfig | None:
+    return next((each for each in list_configs(connection, actor) if each.type == kind), None)
 
 
-def create_local(connection: Connection, actor: Actor, config: LocalConfig) -> SandboxConfig:
-    """Raises AlreadyExists: there is one for each organisation."""
-    if find_local(connection, actor) is not None:
-        raise AlreadyExists("There is a local sandbox configuration already; update that one.")
-    _insert_local(connection, actor, config)
-    return ensure_local(connection, actor)
+def list_configs(connection: Connection, actor: Actor) -> list[SandboxConfig]:
+    """The newest first; of each kind there is at most one."""
+    rows = connection.execute(
+        select(SandboxConfigRow.__table__)
+        .where(SandboxConfigRow.organization_id == actor.organization_id)
+        .order_by(SandboxConfigRow.created_at.desc(), SandboxConfigRow.id)
+    )
+    return [_config(row) for row in rows]
+
+
+def create_config(connection: Connection, actor: Actor, config: AnyConfig) -> SandboxConfig:
+    """Raises AlreadyExists: there is one of each kind for each organisation."""
+    kind = next(kind for kind, shape in _SHAPES.items() if isinstance(config, shape))
+    if find_config(connection, actor, kind) is not None:
+        raise AlreadyExists(f"There is a sandbox configuration of the type {kind} already; update that one.")
+    _insert_config(connection, actor, kind, config)
+    return ensure_config(connection, actor, kind)
 
 
 def get_config(connection: Connection, actor: Actor, config_id: str) -> SandboxConfig:
@@ -70,11 +80,17 @@ def get_config(connection: Connection, actor: Actor, config_id: str) -> SandboxC
 
 
 def update_config(
-    connection: Connection, actor: Actor, config_id: str, config: LocalConfig | None
+    connection: Connection, actor: Actor, config_id: str, config: AnyConfig | None
 ) -> SandboxConfig:
-    """Raises NotFound."""
+    """Raises NotFound, and BadArgument for settings of another kind."""
     found = get_config(connection, actor, config_id)
     if config is not None:
+        shape = _SHAPES[found.type]
+        if not isinstance(config, shape):  # it may still be one: kinds have settings in common
+            try:
+                config = shape.model_validate(config.model_dump(exclude_unset=True))
+            except ValueError:
+                raise BadArgument(f"These are not settings of a sandbox of the type {found.type}.") from None
         connection.execute(
             update(SandboxConfigRow)
             .where(SandboxConfigRow.id == found.id)
@@ -191,13 +207,13 @@ def load_variables(
     return {key: vault.decrypt(value) for key, value in found.items()}, config or {}
 
 
-def _insert_local(connection: Connection, actor: Actor, config: LocalConfig) -> None:
+def _insert_config(connection: Connection, actor: Actor, kind: str, config: AnyConfig) -> None:
     """Two requests may do this at once; one of them is enough."""
     now = utc_now()
     row = {
         "id": new_id("sandbox"),
         "organization_id": actor.organization_id,
-        "type": LOCAL,
+        "type": kind,
         "config": config.model_dump(mode="json"),
         "created_by_id": actor.user_id,
         "last_updated_by_id": actor.user_id,

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from remanence.edge.fields import StoredText
+from remanence.edge.fields import MAX_NUMBER, StoredText
 from remanence.kit.json import JsonObject
 
 VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,254}$")]
@@ -31,12 +31,25 @@ class LocalConfig(BaseModel):
     pip_requirements: list[PipInput] = Field(default_factory=list[PipInput])
 
 
+class E2bConfig(BaseModel):
+    """Settings of a hosted sandbox. They are kept for whoever reads them: tools are run on this machine."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    timeout: Annotated[int, Field(ge=1, le=MAX_NUMBER)] = 300
+    template: StoredText | None = None
+    pip_requirements: list[StoredText] | None = None
+
+
+AnyConfig = LocalConfig | E2bConfig
+
+
 class ConfigInput(BaseModel):
-    config: LocalConfig
+    config: AnyConfig
 
 
 class ConfigUpdate(BaseModel):
-    config: LocalConfig | None = None
+    config: AnyConfig | None = None
 
 
 class VariableCreate(BaseModel):
