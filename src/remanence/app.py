@@ -24,6 +24,8 @@ from remanence.agents.state import StateStore
 from remanence.agents.tool_run import AgentToolRuns
 from remanence.archives.endpoints import router as archive_routes
 from remanence.archives.service import ArchiveService
+from remanence.batches.endpoints import router as batch_routes
+from remanence.batches.service import Batches
 from remanence.core.budget import ContextLimits
 from remanence.db.database import Database, open_database
 from remanence.db.migrate import migrate
@@ -198,9 +200,8 @@ class _House:
         )
         self._spending = Spending(db)
         self._events = EventLog(db)
-        self._background = Background(
-            db, self._events, Callbacks(db, vault.signing_key, allows), self._supervisor.telling
-        )
+        callbacks = Callbacks(db, vault.signing_key, allows)
+        self._background = Background(db, self._events, callbacks, self._supervisor.telling)
         self._agents = AgentService(
             db,
             self._catalogue,
@@ -254,6 +255,9 @@ class _House:
             missed_runs=settings.missed_runs,
             grace_s=settings.missed_grace_s,
         )
+        self._batches = Batches(
+            db, self._jobs, self._supervisor, callbacks, images, at_once=settings.batch_at_once
+        )
         self._executor.messenger = AgentMessenger(db, self._runs, self._background)
         self._rounds = Rounds(db, self._runs, self._supervisor)
         checkpoint.followers = (self._helpers, self._rounds)
@@ -305,6 +309,7 @@ class _House:
             run_routes(self._db, self._runs, speaker, self._vault),
             conversation_speech(self._db, self._runs, speaker),
             agent_routes(self._db, self._agents, self._tool_runs),
+            batch_routes(self._db, self._batches),  # before messages, whose ids they are not
             message_routes(self._db, self._search),
             conversation_routes(self._db, self._catalogue),
             block_routes(self._db),
@@ -334,7 +339,7 @@ class _House:
             mcp_callback_routes(self._mcp),
             older_mcp_routes(self._db, self._mcp, self._vault),
             spending_routes(self._db, self._spending),
-            job_routes(self._db),
+            job_routes(self._db, self._jobs),
             key_routes(self._db, self._ring),
             self.state_routes(),
         ]

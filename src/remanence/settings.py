@@ -175,6 +175,11 @@ class Settings(BaseSettings):
         ge=0,
         description="How many seconds late a scheduled message may be and still not count as missed.",
     )
+    batch_at_once: int = Field(
+        default=8,
+        ge=1,
+        description="How many messages of a batch are worked on at the same time.",
+    )
     drain_s: float = Field(
         default=25,
         ge=0,

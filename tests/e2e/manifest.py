@@ -529,6 +529,18 @@ SCHEDULES = {
     "schedules.turn": "A due message waits for its turn, and occurrences do not pile up behind it.",
 }
 
+BATCHES = {
+    "batches.callback": "The end of a batch is told to its callback_url, signed, and the answer is noted.",
+    "batches.cancel": "To cancel or delete a batch ends what is under way and what waits.",
+    "batches.crash": "A server that dies in the middle of a batch begins no request twice, and loses none.",
+    "batches.failed": "A request that fails is counted, and the rest goes on.",
+    "batches.fair": "A few requests run at a time, never two of one agent, so that others get their turn.",
+    "batches.list": "Batches are listed newest first; they are jobs of their own type.",
+    "batches.messages": "The messages of a batch are read page by page, and by agent.",
+    "batches.refused": "An empty or too large batch, or an unknown agent, is a 4xx and changes nothing.",
+    "batches.run": "The requests of a batch become background runs of their agents, in order for each.",
+}
+
 PROMISES = (
     AGENTS_CREATE
     | AGENTS_READ
@@ -563,6 +575,7 @@ PROMISES = (
     | FOLDERS
     | MOVING
     | SCHEDULES
+    | BATCHES
 )
 
 GAPS = {

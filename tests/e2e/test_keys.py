@@ -214,11 +214,19 @@ def test_a_key_for_an_agent_opens_that_agent_and_what_belongs_to_it(talk: Talk, 
     run = talk.run_of(talk.say(mine, "Hello", says("Hi.")))
     away = talk.run_of(talk.say(theirs, "Hello", says("Hi.")))
     key = opened(scope={"type": "agent", "id": mine["id"]})
+    later = {
+        "messages": [{"role": "user", "content": "Hello"}],
+        "schedule": {"type": "recurring", "cron_expression": "0 0 29 2 *"},
+    }
+    planned, elsewhere = (
+        talk.ask("POST", f"/v1/agents/{agent['id']}/schedule", json=later)["id"] for agent in (mine, theirs)
+    )
     block, foreign = mine["blocks"][0]["id"], theirs["blocks"][0]["id"]
     for path in (
         f"/v1/agents/{mine['id']}",
         f"/v1/agents/{mine['id']}/messages",
         f"/v1/runs/{run['id']}",
+        f"/v1/agents/{mine['id']}/schedule/{planned}",
         f"/v1/runs/?agent_id={mine['id']}",
         f"/v1/conversations/?agent_id={mine['id']}",
         f"/v1/blocks/{block}",
@@ -234,6 +242,7 @@ def test_a_key_for_an_agent_opens_that_agent_and_what_belongs_to_it(talk: Talk, 
         "/v1/blocks/",
         f"/v1/blocks/{foreign}",
         f"/v1/runs/{away['id']}",
+        f"/v1/agents/{mine['id']}/schedule/{elsewhere}",
         "/v1/runs/",
         f"/v1/runs/?agent_id={theirs['id']}",
         f"/v1/runs/?agent_id={mine['id']}&agent_id={theirs['id']}",

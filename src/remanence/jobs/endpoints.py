@@ -13,13 +13,14 @@ from remanence.edge.responses import JsonBytes
 from remanence.edge.routes import make_routes
 from remanence.jobs import repository
 from remanence.jobs.schemas import job_body
+from remanence.jobs.workers import Workers
 
 Ascending = Annotated[
     bool | None, Query(description="In place of `order`, which is the newer way to say it.")
 ]
 
 
-def router(db: Database) -> APIRouter:
+def router(db: Database, workers: Workers) -> APIRouter:
     routes = make_routes("jobs", under="/jobs")
 
     @routes.get("/")
@@ -53,11 +54,11 @@ def router(db: Database) -> APIRouter:
 
     @routes.patch("/{job_id}/cancel")
     async def cancel_job(actor: ActingUser, job_id: JobIdPath) -> JsonBytes:
-        return JsonBytes(job_body(await db.write(repository.cancel, actor, job_id)))
+        return JsonBytes(job_body(await workers.cancel(actor, job_id)))
 
     @routes.delete("/{job_id}")
     async def delete_job(actor: ActingUser, job_id: JobIdPath) -> JsonBytes:
-        return JsonBytes(job_body(await db.write(repository.delete_job, actor, job_id)))
+        return JsonBytes(job_body(await workers.delete(actor, job_id)))
 
     return routes
 

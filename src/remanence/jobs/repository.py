@@ -129,9 +129,15 @@ def save(
     *,
     state: JsonObject | None = None,
     metadata: JsonObject | None = None,
+    status: JobStatus | None = None,
 ) -> None:
-    """Notes how far it has come; what is None stays. Raises LeaseLost."""
+    """Notes how far it has come; what is None stays. Raises LeaseLost.
+
+    With the `status` of one that is over, it looks so already while something is left to do for it.
+    """
     values: dict[str, Any] = {"updated_at": utc_now()}
+    if status is not None:
+        values["status"] = status
     if state is not None:
         values["state"] = state
     if metadata is not None:
@@ -162,6 +168,14 @@ def put_back(
     if state is not None:
         values["state"] = state
     _change(connection, grip, values)
+
+
+def note_callback(
+    connection: Connection, grip: Grip, *, sent_at: datetime, status: int | None, error: str | None
+) -> None:
+    """Raises LeaseLost."""
+    told = {"callback_sent_at": sent_at, "callback_status_code": status, "callback_error": error}
+    _change(connection, grip, told)
 
 
 def renew(connection: Connection, grips: Sequence[Grip]) -> list[Grip]:
@@ -251,12 +265,17 @@ def cancel(connection: Connection, actor: Actor, job_id: str, *, job_type: JobTy
     now = utc_now()
     changed = connection.execute(
         update(JobRow)
-        .where(JobRow.id == job_id, JobRow.completed_at.is_(None))
+        .where(JobRow.id == job_id, JobRow.completed_at.is_(None), JobRow.status.in_(OPEN))
         .values(status="cancelled", completed_at=now, updated_at=now, worker=None, fence=JobRow.fence + 1)
     )
     if changed.rowcount == 0:
         raise Conflict(f"{job_id} is over ({job.status}); there is nothing to cancel.")
     return get_job(connection, actor, job_id)
+
+
+def set_metadata(connection: Connection, job_id: str, metadata: JsonObject) -> None:
+    """Of one that has been taken out of the hands of whoever was at it."""
+    connection.execute(update(JobRow).where(JobRow.id == job_id).values(metadata_=metadata))
 
 
 def delete_job(connection: Connection, actor: Actor, job_id: str) -> Job:

@@ -12,7 +12,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from remanence.core.job import Job, pause_after
+from sqlalchemy import Connection
+
+from remanence.core.actor import Actor
+from remanence.core.job import OPEN, Job, JobType, pause_after
 from remanence.db.database import Database
 from remanence.errors import AppError, LeaseLost
 from remanence.jobs import repository
@@ -67,6 +70,7 @@ class _Trade:
     at_once: int
     attempts: int
     on_failure: Callable[[Job, str], Awaitable[None]] | None
+    on_end: Callable[[Connection, Job], None] | None
 
 
 class Workers:
@@ -86,9 +90,39 @@ class Workers:
         at_once: int = 1,
         attempts: int = 5,
         on_failure: Callable[[Job, str], Awaitable[None]] | None = None,
+        on_end: Callable[[Connection, Job], None] | None = None,
     ) -> None:
-        """`on_failure` is told of a job that is given up, with the reason."""
-        self._trades[kind] = _Trade(handler, at_once, attempts, on_failure)
+        """`on_failure` is told of a job that is given up, with the reason.
+
+        `on_end` ends what a job has set going, in the transaction that cancels or deletes it.
+        """
+        self._trades[kind] = _Trade(handler, at_once, attempts, on_failure, on_end)
+
+    async def cancel(self, actor: Actor, job_id: str, *, job_type: JobType | None = None) -> Job:
+        """With all that it has set going. Raises NotFound and Conflict."""
+
+        def write(connection: Connection) -> Job:
+            job = repository.cancel(connection, actor, job_id, job_type=job_type)
+            self._end(connection, job)
+            return repository.get_job(connection, actor, job_id)
+
+        return await self._db.write(write)
+
+    async def delete(self, actor: Actor, job_id: str) -> Job:
+        """Also one that somebody is at: it ends there, with all that it has set going. Raises NotFound."""
+
+        def write(connection: Connection) -> Job:
+            job = repository.get_job(connection, actor, job_id)
+            if job.status in OPEN:
+                self._end(connection, job)
+            return repository.delete_job(connection, actor, job_id)
+
+        return await self._db.write(write)
+
+    def _end(self, connection: Connection, job: Job) -> None:
+        trade = self._trades.get(job.kind)
+        if trade is not None and trade.on_end is not None:
+            trade.on_end(connection, job)
 
     def start(self) -> None:
         self._looking = asyncio.create_task(self._look(), name="jobs")

@@ -335,6 +335,7 @@ def list_messages(
     group_id: str | None = None,
     run_id: str | None = None,
     step_id: str | None = None,
+    of_runs: Select[str | None] | None = None,
     include_err: bool = False,
 ) -> list[Row[Any]]:
     """Rows of messages with the `agent_type` of their agents, in the page's own order.
@@ -348,6 +349,8 @@ def list_messages(
         scope.append(MessageRow.run_id == run_id)
     if step_id is not None:
         scope.append(MessageRow.step_id == step_id)
+    if of_runs is not None:
+        scope.append(MessageRow.run_id.in_(of_runs))
     statement: Select[Any] = (
         select(*MESSAGE_COLUMNS, AgentRow.agent_type, AgentRow.name.label("agent_name"))
         .join(AgentRow, AgentRow.id == MessageRow.agent_id)

@@ -1,4 +1,4 @@
-"""Telling a client's own server that its run is over."""
+"""Telling a client's own server that its run, or its batch, is over."""
 
 import asyncio
 import hashlib
@@ -46,16 +46,16 @@ class Callbacks:
                 "metadata": run.metadata,
             }
         )
-        status, error = await self._post(run, body)
+        status, error = await self.post(run.callback_url, body, about=run.id)
         await self._db.write(_note, run, status, error)
 
-    async def _post(self, run: Run, body: bytes) -> tuple[int | None, str | None]:
+    async def post(self, url: str, body: bytes, *, about: str) -> tuple[int | None, str | None]:
+        """The status of the last answer, or what kept it from coming."""
         signature = "sha256=" + hmac.new(self._key, body, hashlib.sha256).hexdigest()
         headers = {"content-type": "application/json", SIGNATURE_HEADER: signature}
         status: int | None = None
         error: str | None = None
         timeout = aiohttp.ClientTimeout(total=_TIMEOUT_S)
-        url = str(run.callback_url)
         async with aiohttp.ClientSession(
             timeout=timeout, connector=guarded_connector(self._allows)
         ) as session:
@@ -75,7 +75,7 @@ class Callbacks:
                 except (aiohttp.ClientError, TimeoutError, ValueError) as problem:
                     error = str(problem) or type(problem).__name__
         if error is not None or (status is not None and status >= 400):
-            log.warning("the callback of run %s failed: %s", run.id, error or f"status {status}")
+            log.warning("the callback of %s failed: %s", about, error or f"status {status}")
         return status, error
 
 

@@ -21,6 +21,7 @@ from remanence.db.tables import (
     IdentityRow,
     MessageRow,
     RunRow,
+    ScheduleRow,
     SourcesAgentsRow,
     StepRow,
 )
@@ -35,6 +36,7 @@ _AGENTS: dict[str, list[Agents]] = {
     "message": [lambda id: select(MessageRow.agent_id).where(MessageRow.id == id)],
     "run": [lambda id: select(RunRow.agent_id).where(RunRow.id == id)],
     "step": [lambda id: select(StepRow.agent_id).where(StepRow.id == id)],
+    "schedule": [lambda id: select(ScheduleRow.agent_id).where(ScheduleRow.id == id)],
     "budget": [lambda id: select(BudgetRow.agent_id).where(BudgetRow.id == id)],
     "block": [lambda id: select(BlocksAgentsRow.agent_id).where(BlocksAgentsRow.block_id == id)],
     "archive": [lambda id: select(ArchivesAgentsRow.agent_id).where(ArchivesAgentsRow.archive_id == id)],
