@@ -18,6 +18,7 @@ from remanence.accounts.keys.endpoints import router as key_routes
 from remanence.accounts.keys.service import KeyRing
 from remanence.agents.conversations.endpoints import router as conversation_routes
 from remanence.agents.endpoints import router as agent_routes
+from remanence.agents.folders.endpoints import router as agent_folder_routes
 from remanence.agents.of_identities import router as belonging_routes
 from remanence.agents.service import AgentService
 from remanence.agents.state import StateStore
@@ -99,6 +100,7 @@ from remanence.tools.callback import ToolClients
 from remanence.tools.code import CodeTools
 from remanence.tools.endpoints import router as tool_routes
 from remanence.tools.executor import ToolExecutor
+from remanence.tools.files import FileTools
 from remanence.tools.mcp.endpoints import callback_router as mcp_callback_routes
 from remanence.tools.mcp.endpoints import router as mcp_routes
 from remanence.tools.mcp.legacy import router as older_mcp_routes
@@ -230,6 +232,7 @@ class _House:
             code,
             Programs(db, code),
             WebTools(_web_access(settings)),
+            FileTools(db, self._files),
         )
         self._tool_runs = AgentToolRuns(db, self._executor, index)
         images = ImageFetcher(allows)
@@ -319,6 +322,7 @@ class _House:
             identity_routes(self._db),
             belonging_routes(self._db, self._agents),
             *folder_routes(self._db, self._files),
+            agent_folder_routes(self._db, self._agents),
             group_routes(
                 self._db,
                 self._helpers,

@@ -508,6 +508,25 @@ FOLDERS = {
     "folders.sources": "The older routes under /sources are the same folders.",
 }
 
+ATTACHED = {
+    "agent-files.attach": "Attaching a folder opens its files and brings the three tools; the last one takes them along.",
+    "agent-files.create": "Agents are made and changed with folder_ids and source_ids, which replace what was attached.",
+    "agent-files.errors": "What cannot be attached or opened is refused with a reason, and changes nothing.",
+    "agent-files.follow": "New, renamed and deleted files and folders are so for every agent that has them.",
+    "agent-files.limits": "max_files_open and the characters of a view hold, also when they change.",
+    "agent-files.list": "An agent's files are listed in pages, with what is visible of those that are open.",
+    "agent-files.older-clients": "Older clients get the agent's state from attaching and detaching, newer ones null.",
+    "agent-files.open": "Files are opened and closed; those not used for longest make room, and are named.",
+    "agents.state.sources": "An agent shows the folders that are attached to it.",
+    "open-files.failures": "A file that cannot be opened is a failed return that says why and names what is near.",
+    "open-files.grep": "Lines are found by regular expressions, page by page, in time that no pattern can stretch.",
+    "open-files.notes": "What others open, close, bring or remove is told behind the history, once in each history.",
+    "open-files.prompt": "The system message lists folders and files and shows what is open; the overview adds up.",
+    "open-files.survive": "What is open stays in view when the history is summed up.",
+    "open-files.together": "Files opened by a run, by clients and by other servers at once keep the limit and are seen.",
+    "open-files.tool": "An agent opens whole files and parts of them, saved with its step.",
+}
+
 MOVING = {
     "moving.backup": "A backup of a server at work fills either database with the same, vectors and all.",
     "moving.backup.broken": "A backup that is cut off, or none, is refused, and nothing of it is kept.",
@@ -573,6 +592,7 @@ PROMISES = (
     | MONEY
     | AGENT_FILES
     | FOLDERS
+    | ATTACHED
     | MOVING
     | SCHEDULES
     | BATCHES
@@ -580,7 +600,6 @@ PROMISES = (
 
 GAPS = {
     "agents.create.voice-tools": "The voice kinds begin with tools of their own; they are not among the built-ins yet.",
-    "agents.state.sources": "sources are stored, but shown empty.",
 }
 
 UNSERVED: dict[str, str] = {}

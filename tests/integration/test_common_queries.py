@@ -40,6 +40,7 @@ from remanence.db.tables import (
     ToolsAgentsRow,
 )
 from remanence.errors import NotFound
+from remanence.files import repository as files
 from remanence.kit.ids import AgentId, new_agent_id, new_id
 from remanence.kit.vault import Vault
 from remanence.memory import repository as blocks
@@ -102,7 +103,7 @@ async def test_agents_with_a_source(db: Database, actor: Actor) -> None:
     source_id = await db.write(add_source, actor)
     holder = await db.write(add, actor, "holder")
     await db.write(add, actor, "other")
-    await db.write(repository.set_sources, actor, holder, [source_id])
+    await db.write(attach, actor, holder, source_id)
     assert await db.read(named, actor, source_id=source_id) == ["holder"]
 
 
@@ -299,6 +300,10 @@ def add_source(connection: Connection, actor: Actor, name: str = "papers") -> st
     return source_id
 
 
+def attach(connection: Connection, actor: Actor, agent_id: AgentId, source_id: str) -> None:
+    files.attach_folders(connection, actor, agent_id, [files.get_folder(connection, actor, source_id)])
+
+
 def furnish(connection: Connection, actor: Actor, name: str = "agent") -> AgentId:
     """An agent with one of everything that can hang on it."""
     org = {"organization_id": actor.organization_id, "file_name": "papers/a.txt"}
@@ -312,7 +317,7 @@ def furnish(connection: Connection, actor: Actor, name: str = "agent") -> AgentI
     agent = repository.get_agent(connection, actor, agent_id)
     repository.set_secrets(connection, agent, {"KEY": "secret"}, VAULT)
     source_id = add_source(connection, actor, f"papers of {name}")
-    repository.set_sources(connection, actor, agent_id, [source_id])
+    attach(connection, actor, agent_id, source_id)
     file_id, archive_id = new_id("file"), new_id("archive")
     run_id, message_id = new_id("run"), new_id("message")
     own = {"agent_id": agent_id, "created_at": MORNING}

@@ -11,8 +11,10 @@ from remanence.core.actor import Actor
 from remanence.core.agent import Agent
 from remanence.core.block import Block
 from remanence.core.conversation import Conversation
-from remanence.core.profile import profile_of, wants_line_numbers
+from remanence.core.directories import Shelf, render_directories
+from remanence.core.profile import limits_of, profile_of, wants_line_numbers
 from remanence.core.prompt import PromptMetadata, compile_system, find_compile_time
+from remanence.files import repository as files
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import ConversationId
 from remanence.memory import repository as blocks
@@ -60,6 +62,7 @@ def compile_for(
     return compile_text(
         agent,
         held,
+        files.load_shelf(connection, actor, agent.id),
         at=utc_now(),
         earlier=max(0, earlier),
         archived=repository.count_passages(connection, agent.id),
@@ -90,6 +93,7 @@ def blocks_in(
 def compile_text(
     agent: Agent,
     held: Sequence[Block],
+    shelf: Shelf,
     *,
     at: datetime,
     earlier: int,
@@ -103,6 +107,7 @@ def compile_text(
         profile=profile,
         blocks=held,
         rules=agent.tool_rules,
+        directories=render_directories(shelf, limits_of(agent).max_files_open),
         metadata=PromptMetadata(
             agent_id=agent.id,
             conversation_id=conversation_id,

@@ -5,7 +5,7 @@ from typing import Any
 from remanence.core.agent import AgentState
 from remanence.core.budget import PER_MESSAGE_TOKENS, message_tokens
 from remanence.core.context import tool_specs
-from remanence.core.memory_notes import render_note
+from remanence.core.notes import note_of
 from remanence.core.prompt import split_system
 from remanence.core.tokenizer import count_tools, tokenizer_of
 from remanence.kit.json import JsonObject
@@ -39,11 +39,13 @@ def overview_of(state: AgentState, *, recall_count: int, archival_count: int) ->
     tokens = {
         "core_memory": count(sections.core_memory or ""),
         "tool_usage_rules": count(sections.tool_usage_rules or ""),
+        "directories": count(sections.directories or ""),
         "external_memory_summary": count(sections.metadata or ""),
     }
     # What stands between the sections is the prompt's, so that all of them together are the message as sent.
     whole = message_tokens(window[0], tokenizer) if head else 0
-    note = count(render_note(state.changes)) + PER_MESSAGE_TOKENS if state.changes else 0
+    untold = note_of(state)
+    note = count(untold) + PER_MESSAGE_TOKENS if untold else 0
     tokens |= {
         "system": whole - sum(tokens.values()),
         "summary_memory": sum(message_tokens(each, tokenizer) for each in rest if each.role == "summary"),
@@ -66,8 +68,8 @@ def overview_of(state: AgentState, *, recall_count: int, archival_count: int) ->
         "memory_filesystem": None,
         "num_tokens_tool_usage_rules": tokens["tool_usage_rules"],
         "tool_usage_rules": sections.tool_usage_rules,
-        "num_tokens_directories": 0,
-        "directories": None,
+        "num_tokens_directories": tokens["directories"],
+        "directories": sections.directories,
         "num_tokens_summary_memory": tokens["summary_memory"],
         "summary_memory": summary,
         "num_tokens_functions_definitions": tokens["functions_definitions"],

@@ -37,11 +37,11 @@ from remanence.db.tables import (
     IdentityRow,
     LeaseRow,
     ScheduleRow,
-    SourceRow,
     SourcesAgentsRow,
     ToolsAgentsRow,
 )
 from remanence.errors import NotFound
+from remanence.files.repository import folders_of_agents
 from remanence.identities.repository import list_identities_of_agents
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import AgentId, OrgId, ToolId, new_id
@@ -127,14 +127,6 @@ def set_secrets(connection: Connection, agent: Agent, secrets: Mapping[str, str]
     ]
     if rows:
         connection.execute(insert(AgentSecretRow), rows)
-
-
-def set_sources(connection: Connection, actor: Actor, agent_id: AgentId, source_ids: Sequence[str]) -> None:
-    _check_all_exist(connection, actor, SourceRow, "folder", source_ids)
-    connection.execute(delete(SourcesAgentsRow).where(SourcesAgentsRow.agent_id == agent_id))
-    if source_ids:
-        rows = [{"agent_id": agent_id, "source_id": source_id} for source_id in source_ids]
-        connection.execute(insert(SourcesAgentsRow), rows)
 
 
 def set_identities(
@@ -247,6 +239,7 @@ def load_relations(
     ids = [agent.id for agent in agents]
     found_blocks = blocks.list_blocks_of_agents(connection, actor, ids) if "agent.blocks" in include else {}
     found_tools = tools.list_tools_of_agents(connection, actor, ids) if "agent.tools" in include else {}
+    found_folders = folders_of_agents(connection, actor, ids) if "agent.sources" in include else {}
     found_tags = _tags_of(connection, ids) if "agent.tags" in include else {}
     found_secrets = _secrets_of(connection, ids, vault) if "agent.secrets" in include else {}
     belong = list_identities_of_agents(connection, actor, ids) if "agent.identities" in include else {}
@@ -256,6 +249,7 @@ def load_relations(
             blocks=tuple(found_blocks.get(id, ())),
             tools=tuple(found_tools.get(id, ())),
             tags=tuple(found_tags.get(id, ())),
+            folders=found_folders.get(id, ()),
             secrets=tuple(found_secrets.get(id, ())),
             identities=tuple(belong.get(id, ())),
             managed_group=found_groups.get(id),
@@ -372,7 +366,7 @@ def _secrets_of(connection: Connection, ids: Sequence[AgentId], vault: Vault) ->
 def _check_all_exist(
     connection: Connection,
     actor: Actor,
-    table: type[SourceRow] | type[IdentityRow],
+    table: type[IdentityRow],
     noun: str,
     ids: Sequence[str],
 ) -> None:

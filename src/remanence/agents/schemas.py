@@ -11,6 +11,7 @@ from remanence.core.agent import Agent, AgentType, CompactionMode, CompactionSet
 from remanence.core.llm import EmbeddingConfig, LLMConfig, ResponseFormat
 from remanence.core.tool import Tool, ToolRule
 from remanence.edge.fields import MAX_NUMBER, StoredJson, StoredMoment
+from remanence.files.schemas import folder_body
 from remanence.identities.schemas import identity_body
 from remanence.kit import json
 from remanence.kit.ids import MessageId, id_pattern
@@ -183,7 +184,7 @@ def agent_body(
         },
         "blocks": blocks,
         "tools": [encode_tool(tool) for tool in relations.tools],
-        "sources": [],
+        "sources": [folder_body(folder, is_source=True) for folder in relations.folders],
         "tags": list(relations.tags),
         "tool_exec_environment_variables": secrets,
         "secrets": secrets,

@@ -10,12 +10,14 @@ from remanence.agents.beginnings import first_messages, system_message
 from remanence.agents.changing import adjusted, changes_to, new_agent
 from remanence.agents.compiling import compile_for, compile_text, recompile
 from remanence.agents.conversations.repository import get_conversation
+from remanence.agents.folders.service import refit, set_folders
 from remanence.agents.queries import EVERYTHING, AgentQuery, Include
 from remanence.agents.schemas import AgentCreate, AgentUpdate
 from remanence.agents.state import load_state
 from remanence.core.actor import Actor
 from remanence.core.agent import Agent, AgentState, Relations
 from remanence.core.block import Block
+from remanence.core.directories import Shelf
 from remanence.core.helper import helper_of
 from remanence.core.llm import EmbeddingConfig, LLMConfig
 from remanence.core.message import Message
@@ -23,6 +25,7 @@ from remanence.core.naming import check_agent_name
 from remanence.core.page import Page
 from remanence.core.profile import (
     DEFAULT_BLOCK_DESCRIPTIONS,
+    FILE_TOOLS,
     MULTI_AGENT_TOOLS,
     Profile,
     base_rules_for,
@@ -34,6 +37,7 @@ from remanence.core.rules import validate_rules
 from remanence.core.tool import RequiresApproval, Tool, ToolRule
 from remanence.db.database import Database
 from remanence.errors import BadArgument, Invalid, NotFound
+from remanence.files import repository as files
 from remanence.kit.clock import find_zone, utc_now
 from remanence.kit.ids import AgentId, ConversationId, MessageId
 from remanence.kit.json import JsonObject
@@ -125,13 +129,15 @@ class AgentService:
             repository.set_tags(connection, agent.id, body.tags)
         if body.all_secrets:
             repository.set_secrets(connection, agent, body.all_secrets, self._vault)
+        shelf = Shelf()
         if body.all_source_ids:
-            repository.set_sources(connection, actor, agent.id, body.all_source_ids)
+            set_folders(connection, actor, agent, body.all_source_ids)
+            shelf = files.load_shelf(connection, actor, agent.id)
         if body.identity_ids:
             repository.set_identities(connection, actor, agent.id, body.identity_ids)
         first: tuple[Message, ...] = ()
         if begins:
-            text = compile_text(agent, held, at=agent.created_at, earlier=0)
+            text = compile_text(agent, held, shelf, at=agent.created_at, earlier=0)
             first = first_messages(agent, profile, text, body.initial_message_sequence)
             self._store(connection, agent, first)
         if self.household is not None and helper_of(agent) is not None:
@@ -142,7 +148,8 @@ class AgentService:
             include.add("agent.identities")
         asked = frozenset(include)
         relations = repository.load_relations(connection, actor, [agent], asked, self._vault)[agent.id]
-        relations = relations.model_copy(update={"blocks": tuple(held), "tools": tuple(chosen)})
+        held_now = {"blocks": tuple(held), "tools": tuple(chosen), "folders": shelf.folders}
+        relations = relations.model_copy(update=held_now)
         return agent, relations, [message.id for message in first]
 
     def _store(self, connection: Connection, agent: Agent, first: Sequence[Message]) -> None:
@@ -195,8 +202,7 @@ class AgentService:
             repository.set_tags(connection, agent_id, body.tags)
         if body.all_secrets is not None:
             repository.set_secrets(connection, agent, body.all_secrets, self._vault)
-        if body.all_source_ids is not None:
-            repository.set_sources(connection, actor, agent_id, body.all_source_ids)
+        has_other_folders = _change_files(connection, actor, agent_id, body)
         if body.identity_ids is not None:
             repository.set_identities(connection, actor, agent_id, body.identity_ids)
         if body.message_ids is not None:
@@ -209,7 +215,7 @@ class AgentService:
             window = [MessageId(each) for each in dict.fromkeys(body.message_ids)]
             messages.replace_context(connection, agent_id, window)
         told = (body.system, body.block_ids, body.tool_rules, body.timezone, body.message_ids)
-        if any(value is not None for value in told):
+        if has_other_folders or any(value is not None for value in told):
             recompile(connection, actor, agent_id)
         self._tell_household(connection, actor, agent_id, body)
         return True
@@ -395,6 +401,17 @@ def check_timezone(name: str | None) -> None:
         raise Invalid(f"{name!r} is not a timezone; use an IANA name such as Europe/Berlin.")
 
 
+def _change_files(connection: Connection, actor: Actor, agent_id: AgentId, body: AgentUpdate) -> bool:
+    """Whether the agent has other folders now than before."""
+    limits = (body.max_files_open, body.per_file_view_window_char_limit)
+    if limits == (None, None) and body.all_source_ids is None:
+        return False
+    agent = repository.get_agent(connection, actor, agent_id)
+    if limits != (None, None):
+        refit(connection, actor, agent)
+    return body.all_source_ids is not None and set_folders(connection, actor, agent, body.all_source_ids)
+
+
 def _choose_tools(connection: Connection, actor: Actor, body: AgentCreate, profile: Profile) -> list[Tool]:
     """The tools asked for and the base tools of the kind, each once, by name."""
     asked = list(body.tools or ())
@@ -403,6 +420,8 @@ def _choose_tools(connection: Connection, actor: Actor, body: AgentCreate, profi
     )
     if body.include_multi_agent_tools:
         base = (*base, *MULTI_AGENT_TOOLS)
+    if body.all_source_ids:
+        base = (*base, *FILE_TOOLS)
     by_name = {tool.name: tool for tool in tools.find_by_names(connection, actor, [*asked, *base])}
     _check_found(asked, by_name.keys(), "tool name")
     by_id = {tool.id: tool for tool in tools.find_by_ids(connection, actor, body.tool_ids or ())}

@@ -17,15 +17,18 @@ from remanence.agents.conversations.repository import find_told, get_conversatio
 from remanence.core.actor import Actor
 from remanence.core.agent import Agent, AgentState
 from remanence.core.block import Block, MemoryChange
+from remanence.core.directories import SECTION as DIRECTORIES
+from remanence.core.directories import FileChange, Shelf, find_file_changes
 from remanence.core.history import repair_history
 from remanence.core.llm import InContext
-from remanence.core.memory_notes import find_untold
+from remanence.core.memory_notes import Told, find_untold
 from remanence.core.message import Message, TextPart
 from remanence.core.profile import profile_of
-from remanence.core.prompt import looks_alike, shows_block
+from remanence.core.prompt import looks_alike, shows_block, split_system
 from remanence.core.tool import Tool
 from remanence.db.database import Database
 from remanence.errors import Gone, NotFound
+from remanence.files import repository as files
 from remanence.kit.ids import AgentId, ConversationId
 from remanence.memory import repository as memory
 from remanence.messages import repository as messages
@@ -36,6 +39,8 @@ _LOOKS_BACK = 20
 """Revisions of a block, to find the one that the model was shown."""
 _STATE_BYTES = 24_000
 """Of an agent, its settings and its blocks; tools are shared by those who hold the same."""
+_FILE_BYTES = 1_000
+"""Of a file beside what is seen of it."""
 _MESSAGE_BYTES = 2_500
 """Of a message beside its texts."""
 
@@ -93,9 +98,8 @@ class StateStore:
         if old is not None:
             self._bytes -= old.size
         known = len(old.state.window) if old is not None and _continues(old.state, state) else 0
-        size = (old.size if known and old else _STATE_BYTES) + sum(
-            _size(each.message) for each in state.window[known:]
-        )
+        base = old.size - _shelf_size(old.state) if known and old else _STATE_BYTES
+        size = base + _shelf_size(state) + sum(_size(each.message) for each in state.window[known:])
         self._kept[state.lane] = _Kept(state, size)
         self._bytes += size
         while self._bytes > self._max_bytes and len(self._kept) > 1:
@@ -119,6 +123,9 @@ def load_state(
     conversation = get_conversation(connection, actor, conversation_id) if conversation_id else None
     window, next_position = messages.load_window(connection, conversation_id or agent_id)
     blocks = blocks_in(connection, actor, agent_id, conversation)
+    shelf = files.load_shelf(connection, actor, agent_id)
+    told = find_told(connection, conversation_id or agent_id)
+    head = window[0].text if window and window[0].role == "system" else None
     return AgentState(
         agent=agent,
         blocks=blocks,
@@ -129,18 +136,26 @@ def load_state(
         window_version=window_version,
         next_position=next_position,
         last_message_at=messages.last_message_at(connection, agent_id),
-        changes=_find_changes(connection, agent, conversation_id or agent_id, blocks, window),
+        changes=_find_changes(connection, agent, told, blocks, head),
+        shelf=shelf,
+        file_changes=_find_file_changes(shelf, told, head),
     )
 
 
-def _find_changes(
-    connection: Connection, agent: Agent, lane: str, blocks: Sequence[Block], window: Sequence[Message]
-) -> tuple[MemoryChange, ...]:
-    if not window or window[0].role != "system" or not profile_of(agent.agent_type).has_memory_section:
+def _find_file_changes(shelf: Shelf, told: Told | None, head: str | None) -> tuple[FileChange, ...]:
+    if head is None or not (shelf.folders or told or DIRECTORIES in head):
         return ()
-    head = window[0].text
+    section = split_system(head).directories if told is None else None
+    return find_file_changes(shelf, told, section or "")
+
+
+def _find_changes(
+    connection: Connection, agent: Agent, told: Told | None, blocks: Sequence[Block], head: str | None
+) -> tuple[MemoryChange, ...]:
+    if head is None or not profile_of(agent.agent_type).has_memory_section:
+        return ()
     changes: list[MemoryChange] = []
-    for each in find_untold(blocks, find_told(connection, lane), head):
+    for each in find_untold(blocks, told, head):
         before = None
         if each.now is not None and not each.is_new:
             before = _known_form(connection, each.now, each.revision, head)
@@ -165,6 +180,10 @@ def _known_form(connection: Connection, block: Block, revision: int | None, head
 def _continues(old: AgentState, new: AgentState) -> bool:
     shared = len(old.window)
     return 0 < shared <= len(new.window) and old.window[-1] is new.window[shared - 1]
+
+
+def _shelf_size(state: AgentState) -> int:
+    return sum(_FILE_BYTES + len(file.view or "") for file in state.shelf.files)
 
 
 def _size(message: Message) -> int:

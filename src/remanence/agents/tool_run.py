@@ -8,11 +8,13 @@ from remanence.agents import repository
 from remanence.agents.compiling import blocks_in
 from remanence.archives import repository as archives
 from remanence.core.actor import Actor
-from remanence.core.block import PassageAdded
+from remanence.core.block import PassageAdded, block_edits
+from remanence.core.open_files import FileSet
 from remanence.core.revision import Author
 from remanence.core.tool import Tool
 from remanence.db.database import Database
 from remanence.errors import NotFound
+from remanence.files import repository as files
 from remanence.kit.json import JsonObject
 from remanence.memory import repository as blocks
 from remanence.search.ports import SearchIndex
@@ -34,7 +36,9 @@ class AgentToolRuns:
             tool = tools.find_agent_tool(connection, actor, agent_id, name)
             if tool is None:
                 raise NotFound(f"Agent {agent_id} has no tool {name!r}.")
-            return tool, ToolContext(actor, agent, blocks_in(connection, actor, agent_id, None), None)
+            held = blocks_in(connection, actor, agent_id, None)
+            shelf = files.load_shelf(connection, actor, agent.id)
+            return tool, ToolContext(actor, agent, held, None, files=shelf.files)
 
         tool, context = await self._db.read(read)
         result = await self._executor.execute(tool, args, context)
@@ -47,8 +51,11 @@ class AgentToolRuns:
 
     def _save(self, connection: Connection, context: ToolContext, result: ToolResult) -> None:
         author = Author(kind="tool", id=context.actor.user_id)
-        changes = [edit for edit in result.edits if not isinstance(edit, PassageAdded)]
-        blocks.apply_edits(connection, context.actor, context.agent.id, changes, author)
+        blocks.apply_edits(connection, context.actor, context.agent.id, block_edits(result.edits), author)
+        opened = [edit.file for edit in result.edits if isinstance(edit, FileSet)]
+        files.save_files(connection, context.agent.id, opened)
+        if opened:
+            files.touch_agent(connection, context.agent.id)
         for edit in result.edits:
             if isinstance(edit, PassageAdded):
                 archives.add_for_agent(connection, self._index, context.actor, context.agent.id, edit)

@@ -1,10 +1,12 @@
 """The agent as it is stored, and the snapshot of it that a run works on."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
 from remanence.core.block import Block, MemoryChange
+from remanence.core.directories import FileChange, Shelf
+from remanence.core.file import Folder
 from remanence.core.frozen import Frozen
 from remanence.core.group import Group
 from remanence.core.identity import Identity
@@ -107,6 +109,7 @@ class Relations(Frozen):
     blocks: tuple[Block, ...] = ()
     tools: tuple[Tool, ...] = ()
     tags: tuple[str, ...] = ()
+    folders: tuple[Folder, ...] = ()
     secrets: tuple[Secret, ...] = ()
     identities: tuple[Identity, ...] = ()
     managed_group: Group | None = None
@@ -134,6 +137,9 @@ class AgentState:
     """The provider's count of tokens by our estimate, as last seen; None if it was not asked yet."""
     changes: tuple[MemoryChange, ...] = ()
     """Of the memory, which neither the system message nor anything after it tells the model."""
+    shelf: Shelf = field(default_factory=Shelf)
+    file_changes: tuple[FileChange, ...] = ()
+    """Likewise, of the folders and files."""
 
     @property
     def lane(self) -> str:

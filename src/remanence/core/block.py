@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import Field
 
 from remanence.core.frozen import Frozen
+from remanence.core.open_files import FileSet
 from remanence.core.passage import PassageAdded
 from remanence.kit.ids import BlockId, ConversationId, OrgId, UserId
 from remanence.kit.json import JsonObject
@@ -101,17 +102,17 @@ class MemoryChange:
 
 
 BlockEdit = ValueSet | BlockAdded | BlockDropped | LabelSet | DescriptionSet
-MemoryEdit = BlockEdit | PassageAdded
+MemoryEdit = BlockEdit | PassageAdded | FileSet
 
 
 def block_edits(edits: Sequence[MemoryEdit]) -> list[BlockEdit]:
-    return [edit for edit in edits if not isinstance(edit, PassageAdded)]
+    return [edit for edit in edits if not isinstance(edit, PassageAdded | FileSet)]
 
 
 def apply_edit(blocks: tuple[Block, ...], edit: MemoryEdit) -> tuple[Block, ...]:
     """The agent's blocks after one edit."""
     match edit:
-        case PassageAdded():
+        case PassageAdded() | FileSet():
             return blocks
         case BlockAdded(block=added):
             return (*blocks, added)

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from remanence.core.agent import AgentState
 from remanence.core.conform import as_object
+from remanence.core.directories import shows_shelf
 from remanence.core.heartbeat import with_heartbeat_arguments
 from remanence.core.llm import InContext, LLMConfig, ModelRequest, ToolSpec
 from remanence.core.message import text_parts
 from remanence.core.profile import profile_of, wants_line_numbers
-from remanence.core.prompt import shows_blocks
+from remanence.core.prompt import shows_blocks, split_system
 from remanence.core.rules import StepPlan, allows_parallel
 from remanence.core.tool import ExitLoop, Tool
 from remanence.kit.json import JsonObject
@@ -60,11 +61,16 @@ def compile_request(
 
 
 def is_compiled(state: AgentState) -> bool:
-    """Whether the system message in the window shows the memory as it is now."""
+    """Whether the system message in the window shows memory and files as they are now."""
     agent = state.agent
     profile = profile_of(agent.agent_type)
     head = state.window[0].message if state.window else None
-    if head is None or head.role != "system" or not profile.has_memory_section:
+    if head is None or head.role != "system":
+        return True
+    section = split_system(head.text).directories if state.shelf.folders or state.file_changes else None
+    if not shows_shelf(section or "", state.shelf):
+        return False
+    if not profile.has_memory_section:
         return True
     line_numbers = wants_line_numbers(profile, agent.llm_config.model_endpoint_type)
     return shows_blocks(head.text, state.blocks, line_numbers=line_numbers)

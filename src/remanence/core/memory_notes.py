@@ -11,7 +11,6 @@ from difflib import unified_diff
 from remanence.core.block import Block, BlockAdded, MemoryChange, MemoryEdit, block_edits
 from remanence.core.packing import AUTOMATED
 from remanence.core.prompt import compiled_labels, shows_block
-from remanence.kit.ids import BlockId
 
 MAX_NOTE_CHARS = 4_000
 """A longer note costs as much as a system message that is read anew."""
@@ -22,8 +21,8 @@ _INTRO = (
     "of the following is out of date."
 )
 
-Told = Mapping[BlockId, tuple[int, str]]
-"""By the id of a block: its revision and its label, as the model last saw them."""
+Told = Mapping[str, tuple[int, str]]
+"""By the id of a block: its revision and its label, as the model last saw them. Files are among them, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class Untold:
     """The model knows of no such block."""
 
 
-def told_of(blocks: Sequence[Block]) -> dict[BlockId, tuple[int, str]]:
+def told_of(blocks: Sequence[Block]) -> dict[str, tuple[int, str]]:
     return {block.id: (block.revision, block.label) for block in blocks}
 
 
@@ -74,7 +73,8 @@ def find_untold(blocks: Sequence[Block], told: Told | None, head: str) -> list[U
     new = [Untold(block.label, block, is_new=True) for block in blocks if block.id not in told]
     known = [(block, told[block.id][0]) for block in blocks if block.id in told]
     changed = [Untold(block.label, block, seen) for block, seen in known if seen != block.revision]
-    return [*changed, *new, *(Untold(label, None) for id, (_, label) in told.items() if id not in ids)]
+    gone = [label for id, (_, label) in told.items() if id.startswith("block-") and id not in ids]
+    return [*changed, *new, *(Untold(label, None) for label in gone)]
 
 
 def render_note(changes: Sequence[MemoryChange]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from remanence.core.agent import AgentType, CompactionMode
+from remanence.core.agent import Agent, AgentType, CompactionMode
 from remanence.core.prompts import read_text
 from remanence.core.tool import ContinueLoop, ExitLoop, ToolRule
 from remanence.errors import BadArgument
@@ -128,6 +128,9 @@ def profile_of(agent_type: AgentType) -> Profile:
     return _PROFILES[agent_type]
 
 
+FILE_TOOLS = ("open_files", "grep_files", "semantic_search_files")
+"""They come with an agent's first folder, and go with its last."""
+
 MULTI_AGENT_TOOLS = (
     "send_message_to_agent_and_wait_for_reply",
     "send_message_to_agents_matching_tags",
@@ -173,6 +176,7 @@ _CONTINUE_TOOLS = frozenset(
         "memory_replace",
         "memory_insert",
         "memory_rethink",
+        *FILE_TOOLS,
     }
 )
 
@@ -230,6 +234,13 @@ def file_limits(context_window: int | None) -> FileLimits:
         if context_window <= largest:
             return limits
     return FileLimits(15, 40_000)
+
+
+def limits_of(agent: Agent) -> FileLimits:
+    """The agent's own; where it has none, those that fit its model."""
+    default = file_limits(agent.llm_config.context_window)
+    own = (agent.max_files_open, agent.per_file_view_window_char_limit)
+    return FileLimits(*(usual if given is None else given for given, usual in zip(own, default, strict=True)))
 
 
 def wants_line_numbers(profile: Profile, model_endpoint_type: str) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from remanence.core.block import Block
+from remanence.core.directories import SECTION as DIRECTORIES
 from remanence.core.profile import Profile
 from remanence.core.rules import render_rules
 from remanence.core.tool import ToolRule
@@ -55,6 +56,7 @@ class SystemSections:
     system_prompt: str
     core_memory: str | None
     tool_usage_rules: str | None
+    directories: str | None
     metadata: str | None
 
 
@@ -64,6 +66,7 @@ def compile_system(
     profile: Profile,
     blocks: Sequence[Block],
     rules: Sequence[ToolRule],
+    directories: str | None = None,
     metadata: PromptMetadata,
     line_numbers: bool,
 ) -> str:
@@ -71,6 +74,7 @@ def compile_system(
     sections = (
         render_blocks(blocks, line_numbers=line_numbers) if profile.has_memory_section else None,
         _render_rules_section(rules),
+        directories,
         render_metadata(metadata),
     )
     memory = "\n\n".join(section for section in sections if section)
@@ -107,10 +111,13 @@ def split_system(compiled: str) -> SystemSections:
     head, memory, tail = _cut(compiled, f"<{_MEMORY}>", f"</{_MEMORY}>")
     if memory is None:
         head, tail = "", compiled
-    before, metadata, after = _cut(tail, f"<{_METADATA}>", f"</{_METADATA}>")
-    before, rules, between = _cut(before, f"<{_RULES}>", f"</{_RULES}>")
-    prompt = "\n\n".join(text for part in (head, before, between, after) if (text := part.strip()))
-    return SystemSections(prompt, memory, rules, metadata)
+    before, directories, tail = _cut(tail, f"<{DIRECTORIES}>", f"</{DIRECTORIES}>")
+    if directories is None:
+        before, tail = "", before
+    rest, metadata, after = _cut(tail, f"<{_METADATA}>", f"</{_METADATA}>")
+    between, rules, apart = _cut(f"{before}\n\n{rest}", f"<{_RULES}>", f"</{_RULES}>")
+    prompt = "\n\n".join(text for part in (head, between, apart, after) if (text := part.strip()))
+    return SystemSections(prompt, memory, rules, directories, metadata)
 
 
 def shows_blocks(compiled: str, blocks: Sequence[Block], *, line_numbers: bool) -> bool:

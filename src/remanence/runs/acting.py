@@ -11,6 +11,7 @@ from remanence.core.block import Block, MemoryEdit, apply_edit
 from remanence.core.context import parameters_of
 from remanence.core.heartbeat import REQUEST_HEARTBEAT, take_heartbeat_arguments
 from remanence.core.message import ReasoningPart, TextPart, ToolCall
+from remanence.core.open_files import AgentFile, apply_file_edit
 from remanence.core.profile import ReplyStyle
 from remanence.core.reply import Reply
 from remanence.core.rules import CallRecord, StepCall, StepPlan, check_prefill, needs_approval, refusal
@@ -51,6 +52,7 @@ class Acted:
     blocks: tuple[Block, ...]
     seen: tuple[Block, ...] | None = None
     """What the model knew of the blocks, where somebody else has written to them since."""
+    files: tuple[AgentFile, ...] = ()
     outcomes: list[Outcome] = field(default_factory=list[Outcome])
     edits: list[MemoryEdit] = field(default_factory=list[MemoryEdit])
     ran_ns: int | None = None
@@ -157,6 +159,7 @@ async def act(
             acted.seen,
             senders,
             run.run.group_id,
+            acted.files,
         )
         return await doors.execute(each.tool, each.arguments, context)
 
@@ -233,6 +236,7 @@ async def _put_down(
 def note_outcome(acted: Acted, each: ReadCall, result: ToolResult, *, was_allowed: bool) -> None:
     for edit in result.edits:
         acted.blocks = apply_edit(acted.blocks, edit)
+        acted.files = apply_file_edit(acted.files, edit)
         acted.edits.append(edit.model_copy(update={"tool": each.call.name, "call_id": each.call.id}))
     if acted.seen is not None:
         for edit in result.unmerged or result.edits:

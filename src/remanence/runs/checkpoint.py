@@ -18,11 +18,13 @@ from remanence.core.history import is_well_formed
 from remanence.core.journal import Journal
 from remanence.core.llm import InContext, Tape
 from remanence.core.message import Message, pending_request, text_parts
+from remanence.core.open_files import FileSet, apply_file_edit
 from remanence.core.passage import PassageAdded
 from remanence.core.revision import Author, AuthorKind
 from remanence.core.run import Step, is_turn_over
 from remanence.db.database import Database
 from remanence.errors import AppError, LeaseLost
+from remanence.files import repository as files
 from remanence.kit.worker import this_worker
 from remanence.memory import repository as blocks
 from remanence.messages import repository as messages
@@ -72,11 +74,13 @@ class Checkpoint:
                 self.take_up(found)
         after = state.with_messages(*added)
         for edit in record.edits:
-            after = replace(after, blocks=apply_edit(after.blocks, edit))
-        expected = state.agent_version + (1 if block_edits(record.edits) else 0)
+            shelf = replace(after.shelf, files=apply_file_edit(after.shelf.files, edit))
+            after = replace(after, blocks=apply_edit(after.blocks, edit), shelf=shelf)
+        is_changed = any(not isinstance(edit, PassageAdded) for edit in record.edits)
+        expected = state.agent_version + (1 if is_changed else 0)
         after = replace(after, agent_version=agent_version or expected, window_version=window_version)
-        is_untold = bool(state.changes) and not record.notes
-        after = replace(after, changes=())
+        is_untold = bool(state.changes or state.file_changes) and not record.notes
+        after = replace(after, changes=(), file_changes=())
         if agent_version != expected or window_version != state.window_version + 1 or is_untold:
             # Somebody changed the agent or its window meanwhile: the next step must see that.
             self._states.forget(state.lane)
@@ -97,9 +101,9 @@ class Checkpoint:
         began_ns: int,
     ) -> tuple[int, int | None, list[HeldRun]]:
         is_last = record.stop_reason is not None and not record.makes_room
-        changes = block_edits(record.edits)
+        is_changed = any(not isinstance(edit, PassageAdded) for edit in record.edits)
         if (
-            changes
+            is_changed
             and repository.agent_version(connection, state.agent.id, locks=True) != state.agent_version
         ):
             raise StaleMemory
@@ -161,6 +165,7 @@ class Checkpoint:
             next_position=len(window),
             window_version=window_version,
             changes=(),
+            file_changes=(),
             last_message_at=record.summary.created_at if record.summary else state.last_message_at,
         )
         if agent_version == state.agent_version:
@@ -260,6 +265,11 @@ class Checkpoint:
         except blocks.EditRefused as refusal:
             failed = ToolResult(f"Nothing was changed: {refusal.reason}", succeeded=False)
             raise StaleMemory({refusal.edit.call_id or "": failed}) from None
+        opened = [edit.file for edit in record.edits if isinstance(edit, FileSet)]
+        if opened:
+            files.save_files(connection, state.agent.id, opened)
+            if not block_edits(record.edits):
+                files.touch_agent(connection, state.agent.id)
         owner = state.agent.id
         if author.kind == "capture":  # what it keeps belongs to the agent that it keeps it for
             found = groups_of_member(connection, run.actor, owner)

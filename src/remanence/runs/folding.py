@@ -7,6 +7,7 @@ from remanence.core.agent import AgentState
 from remanence.core.budget import ContextLimits
 from remanence.core.context import is_compiled
 from remanence.core.memory_notes import MAX_NOTE_CHARS, render_note
+from remanence.core.prompt import split_system
 from remanence.kit.clock import utc_now
 from remanence.kit.tasks import unbroken
 from remanence.runs.plan import CompactionRecord, StaleWindow
@@ -22,8 +23,17 @@ async def fold_memory(turn: "Turn") -> None:
     """
     state = turn.state
     is_long = bool(state.changes) and len(render_note(state.changes)) > MAX_NOTE_CHARS
-    if (is_long or _is_cold(state, turn.doors.limits)) and not is_compiled(state):
+    is_anew = is_long or _has_other_tools(state) or _is_cold(state, turn.doors.limits)
+    if is_anew and not is_compiled(state):
         await fold(turn)
+
+
+def _has_other_tools(state: AgentState) -> bool:
+    """With the first folder come the tools for files, and with the last they go: they stand before all else."""
+    if not state.file_changes or not state.window:
+        return False
+    section = split_system(state.window[0].message.text).directories
+    return (section is None) == bool(state.shelf.folders)
 
 
 def _is_cold(state: AgentState, limits: ContextLimits) -> bool:

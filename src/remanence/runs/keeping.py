@@ -7,8 +7,8 @@ from typing import Any
 
 from remanence.core.agent import AgentState, StopReason
 from remanence.core.llm import LLMConfig
-from remanence.core.memory_notes import render_note
 from remanence.core.message import Approval, Message, Role, ToolReturn, text_parts
+from remanence.core.notes import note_of
 from remanence.core.packing import pack_alert, pack_heartbeat, pack_pressure_alert, pack_tool_return
 from remanence.core.profile import ReplyStyle
 from remanence.core.reply import Reply
@@ -56,11 +56,12 @@ class Keeper:
         return tuple(messages)
 
     def memory_notes(self, state: AgentState, inputs: Sequence[Message]) -> tuple[Message, ...]:
-        """What others did to the agent's memory, to be told before what is said to it now."""
-        if not state.changes:
+        """What others did to the agent's memory and files, to be told before what is said to it now."""
+        note = note_of(state)
+        if note is None:
             return ()
         at = inputs[0].created_at - timedelta(microseconds=1) if inputs else later_than(state.last_message_at)
-        text = pack_alert(render_note(state.changes), at=at, timezone=state.agent.timezone)
+        text = pack_alert(note, at=at, timezone=state.agent.timezone)
         return (self._message(state, "user", at, None, content=text_parts(text)),)
 
     def request_messages(self, state: AgentState, step: Step, id: MessageId) -> tuple[Message, ...]:

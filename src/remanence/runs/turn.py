@@ -17,15 +17,16 @@ from remanence.core.approval import (
     is_given_already,
     match_answer,
 )
-from remanence.core.block import Block, block_edits
+from remanence.core.block import Block
 from remanence.core.budget import context_tokens, corrected_ratio, is_counted, request_tokens
 from remanence.core.context import compile_request
 from remanence.core.event import RunFinished, StepSaved, TurnTokens
 from remanence.core.journal import NOT_RUN, Draft, Journal
 from remanence.core.llm import FinishReason, InContext, LLMConfig, ModelRequest, Tape, Usage
-from remanence.core.memory_notes import told_after, told_before, told_of
 from remanence.core.message import Approval, Message, ToolCall, ToolReturn, pending_request
+from remanence.core.notes import knows_after, knows_all, knows_before
 from remanence.core.packing import is_pressure_alert
+from remanence.core.passage import PassageAdded
 from remanence.core.profile import profile_of
 from remanence.core.rules import CallRecord, Continue, StepPlan, Stop, decide_next, needs_approval, plan_step
 from remanence.core.tokenizer import tokenizer_of
@@ -73,8 +74,8 @@ class Turn:
         self._forgets = state.agent.message_buffer_autoclear and run.answer is None
         """Whether the next save leaves only the system message before it."""
         self.state = replace(state, window=state.window[:1]) if self._forgets else state
-        self._told = told_before(state.blocks, state.changes)
-        """What the model knows of its memory."""
+        self._told = knows_before(state)
+        """What the model knows of its memory and files."""
         self.usage = run.earlier_usage
         self.turns: list[TurnTokens] = []
         self.stop_reason: StopReason | None = run.ended
@@ -122,7 +123,7 @@ class Turn:
 
     def _compile(self, plan: StepPlan) -> ModelRequest:
         self._notes = self._keeper.memory_notes(self.state, self._unsaved)
-        self._told = told_of(self.state.blocks)
+        self._told = knows_all(self.state)
         request = compile_request(
             self.state,
             plan,
@@ -226,7 +227,7 @@ class Turn:
         plan = StepPlan(allowed=runnable, must_call=False)
         seen = self.state.blocks
         verdict: Continue | Stop = Continue()
-        acted = Acted(self.state.blocks, seen)
+        acted = Acted(self.state.blocks, seen, self.state.shelf.files)
         while True:
             try:
                 if verdict != Stop("cancelled"):
@@ -249,7 +250,7 @@ class Turn:
                     acted = _without_edits(acted, calls, stale.refused, self.state.blocks)
                 else:
                     settled |= {**acted.settled, **stale.refused}
-                    acted = Acted(self.state.blocks, seen)
+                    acted = Acted(self.state.blocks, seen, self.state.shelf.files)
                 continue
             assert request.step_id is not None
             return StepSaved(request.step_id, messages)
@@ -311,7 +312,7 @@ class Turn:
         )
         seen = self.state.blocks
         while True:
-            acted = step.acted = Acted(self.state.blocks, seen)
+            acted = step.acted = Acted(self.state.blocks, seen, self.state.shelf.files)
             await act(self._run, self.state, step.plan, step.calls, self._doors, acted, settled, step.diary)
             try:
                 return await self._save(step, acted, self._decide(acted, finish=step.reply.finish))
@@ -368,9 +369,8 @@ class Turn:
         stop_reason = verdict.reason if isinstance(verdict, Stop) else None
         later = () if step is not None else stamped_after(self._unsaved, messages[-1].created_at)
         notes = self._notes if step is not None else ()
-        told = (
-            told_after(self._told, acted.blocks, acted.edits) if notes or block_edits(acted.edits) else None
-        )
+        is_told = bool(notes) or any(not isinstance(edit, PassageAdded) for edit in acted.edits)
+        told = knows_after(self._told, acted.blocks, acted.edits) if is_told else None
         used = self._tools_used | {each.tool_id: None for each in acted.outcomes if each.tool_id}
         record = StepRecord(
             step=self._keeper.step_record(self.state, step, acted, stop_reason) if step else None,

@@ -7,6 +7,7 @@ from remanence.core.actor import Actor
 from remanence.core.agent import Agent
 from remanence.core.block import Block, MemoryEdit
 from remanence.core.message import ReturnPart
+from remanence.core.open_files import AgentFile
 from remanence.kit.ids import ConversationId
 
 
@@ -24,6 +25,8 @@ class ToolContext:
     """The agents whose messages, one after the other, led to this call."""
     group_id: str | None = None
     """The group in whose conversation the agent speaks."""
+    files: tuple[AgentFile, ...] = ()
+    """In the folders of the agent."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from remanence.tools.builtin.spelling import canonical_arguments
 from remanence.tools.builtin.web import WebTools
 from remanence.tools.code import Caller, CodeTools
 from remanence.tools.context import ToolContext, ToolResult
+from remanence.tools.files import FileTools
 from remanence.tools.mcp.service import McpService
 from remanence.tools.memory_past import MemoryPast
 from remanence.tools.programs import Programs
@@ -29,8 +30,8 @@ log = logging.getLogger(__name__)
 SPEAKING_TOOL = "send_message"
 SENT = "Sent."
 _FOREIGN: frozenset[ToolType] = frozenset({"custom", "external_mcp"})
-_NEVER_CUT = {"conversation_search", "archival_memory_search", "memory_history"}
-"""They bound their own answers, and half a JSON text is no use."""
+_NEVER_CUT = {"conversation_search", "archival_memory_search", "memory_history", "open_files"}
+"""They bound their own answers, and half of one is no use."""
 
 
 class AgentMessenger(Protocol):
@@ -51,6 +52,7 @@ class ToolExecutor:
         code: CodeTools,
         programs: Programs,
         web: WebTools,
+        files: FileTools,
     ) -> None:
         self._conversation = conversation
         self._archival = archival
@@ -61,6 +63,7 @@ class ToolExecutor:
         self._code = code
         self._programs = programs
         self._web = web
+        self._files = files
 
     async def execute(self, tool: Tool, args: JsonObject, context: ToolContext) -> ToolResult:
         args = args if tool.tool_type in _FOREIGN else canonical_arguments(tool.name, args)
@@ -110,6 +113,9 @@ class ToolExecutor:
         if tool.name == "archival_memory_search":
             text = await self._archival.search(args, actor=context.actor, agent=context.agent, now=utc_now())
             return ToolResult(text, succeeded=True)
+        if tool.tool_type == "letta_files_core":
+            outcome = await self._files.run(tool.name, args, context)
+            return ToolResult(outcome.text, succeeded=True, edits=outcome.edits)
         if tool.name == "memory_history":
             return ToolResult(await self._past.history(args, context, utc_now()), succeeded=True)
         if tool.name == "memory_undo":

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from remanence.core.block import MemoryEdit, apply_edit
+from remanence.core.open_files import apply_file_edit
 from remanence.core.rules import needs_approval
 from remanence.core.tool import Tool
 from remanence.db.database import Database
@@ -62,7 +63,8 @@ class Programs:
                 return False, f"{name} needs a person's approval, so it can only be called directly."
             result = await execute(tool, given, seen)
             for edit in result.edits:
-                seen = replace(seen, blocks=apply_edit(seen.blocks, edit))
+                changed = apply_edit(seen.blocks, edit)
+                seen = replace(seen, blocks=changed, files=apply_file_edit(seen.files, edit))
             edits.extend(result.edits)
             return result.succeeded, result.text
 

@@ -17,6 +17,7 @@ from remanence.core.block import Block
 from remanence.core.conversation import Conversation
 from remanence.core.message import Message
 from remanence.errors import BadArgument, NotFound
+from remanence.files import repository as files
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import ConversationId, new_block_id, new_id
 from remanence.memory import repository as blocks
@@ -125,7 +126,12 @@ def _begin(
     held = blocks_in(connection, actor, agent.id, conversation)
     earlier = messages.count_messages(connection, agent.id)
     text = compile_text(
-        agent, held, at=conversation.created_at, earlier=earlier, conversation_id=conversation.id
+        agent,
+        held,
+        files.load_shelf(connection, actor, agent.id),
+        at=conversation.created_at,
+        earlier=earlier,
+        conversation_id=conversation.id,
     )
     at = shared[0].created_at - timedelta(microseconds=1) if shared else conversation.created_at
     head = system_message(agent, text, at, conversation.id)

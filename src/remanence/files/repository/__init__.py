@@ -1,5 +1,15 @@
 """SQL for folders, their files, and the passages of files."""
 
+from remanence.files.repository.attached import (
+    attach_folders,
+    detach_folders,
+    folders_of_agents,
+    load_shelf,
+    page_agent_files,
+    page_agent_folders,
+    read_contents,
+    save_files,
+)
 from remanence.files.repository.files import (
     count_files,
     delete_file,
@@ -29,18 +39,21 @@ from remanence.files.repository.folders import (
     summarise,
     update_folder,
 )
-from remanence.files.repository.holders import give_to_agents, rename_for_agents
+from remanence.files.repository.holders import give_to_agents, rename_for_agents, touch_agent, touch_holders
 from remanence.files.repository.passages import find_passages, insert_passages, list_passages, set_models
 
 __all__ = [
+    "attach_folders",
     "count_files",
     "count_folders",
     "delete_file",
     "delete_folder",
+    "detach_folders",
     "find_duplicate",
     "find_file",
     "find_folder",
     "find_passages",
+    "folders_of_agents",
     "get_file",
     "get_folder",
     "give_to_agents",
@@ -52,16 +65,23 @@ __all__ = [
     "list_files_of",
     "list_folders",
     "list_passages",
+    "load_shelf",
     "load_text",
     "load_texts",
     "lock_folder",
+    "page_agent_files",
+    "page_agent_folders",
+    "read_contents",
     "read_file",
     "read_files",
     "rename_for_agents",
+    "save_files",
     "set_models",
     "set_progress",
     "store_text",
     "summarise",
     "taken_names",
+    "touch_agent",
+    "touch_holders",
     "update_folder",
 ]

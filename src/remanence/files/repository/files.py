@@ -14,6 +14,7 @@ from remanence.db.paging import fetch_page
 from remanence.db.tables import FileContentRow, FileRow, SourcePassageRow, SourceRow
 from remanence.errors import NotFound
 from remanence.files.repository.folders import get_folder
+from remanence.files.repository.holders import touch_holders
 from remanence.kit.clock import utc_now
 from remanence.search.chunks import document_id
 from remanence.search.ports import SearchIndex
@@ -137,6 +138,7 @@ def delete_file(
     ids = [document_id(id) for id in connection.scalars(passages)]
     for start in range(0, len(ids), _BATCH):
         index.delete(connection, ids[start : start + _BATCH])
+    touch_holders(connection, folder_id)
     connection.execute(delete(FileRow).where(FileRow.id == file_id))
     return file
 

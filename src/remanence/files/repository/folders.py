@@ -12,7 +12,7 @@ from remanence.db.dialect import checked
 from remanence.db.paging import fetch_page
 from remanence.db.tables import AgentRow, FileRow, SourceRow, SourcesAgentsRow
 from remanence.errors import AlreadyExists, NotFound
-from remanence.files.repository.holders import rename_for_agents
+from remanence.files.repository.holders import leave_agents, rename_for_agents, touch_holders
 from remanence.kit.clock import utc_now
 from remanence.search.ports import SearchIndex
 
@@ -86,12 +86,14 @@ def update_folder(connection: Connection, actor: Actor, folder_id: str, changes:
             raise _taken(str(changes.get("name"))) from None
         if changes.get("name", before.name) != before.name:
             rename_for_agents(connection, folder_id, before.name, changes["name"])
+        touch_holders(connection, folder_id)
     return get_folder(connection, actor, folder_id)
 
 
 def delete_folder(connection: Connection, index: SearchIndex, actor: Actor, folder_id: str) -> None:
     """With its files. Raises NotFound."""
     get_folder(connection, actor, folder_id)
+    leave_agents(connection, folder_id)
     index.forget(connection, folder_id)
     connection.execute(delete(SourceRow).where(SourceRow.id == folder_id))
 
@@ -129,7 +131,7 @@ def summarise(connection: Connection, actor: Actor) -> list[FolderSummary]:
     return list(found.values())
 
 
-def folder_from(row: Row[Any]) -> Folder:
+def folder_from(row: Row[*tuple[Any, ...]]) -> Folder:
     fields: dict[str, Any] = {column.name: getattr(row, column.name) for column in _FOLDER}
     return Folder.model_validate(fields | {"metadata": row.metadata_})
 

@@ -1,0 +1,1 @@
+"""Folders that are attached to agents, and the files in them that agents have open."""
