@@ -9,13 +9,21 @@ from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, FastAPI
 from sqlalchemy import Connection
+from starlette.middleware.cors import CORSMiddleware
 
 import remanence
 from remanence.accounts import repository as accounts
+from remanence.accounts.admin.endpoints import router as admin_routes
+from remanence.accounts.audit import repository as audit
+from remanence.accounts.audit.endpoints import router as audit_routes
+from remanence.accounts.audit.service import AuditLog
+from remanence.accounts.audit.watching import watcher
 from remanence.accounts.auth import ActingUser, Auth
 from remanence.accounts.keys import repository as keys
 from remanence.accounts.keys.endpoints import router as key_routes
 from remanence.accounts.keys.service import KeyRing
+from remanence.accounts.limits import RateLimits
+from remanence.accounts.sessions.endpoints import router as session_routes
 from remanence.agents.conversations.endpoints import router as conversation_routes
 from remanence.agents.endpoints import router as agent_routes
 from remanence.agents.folders.endpoints import router as agent_folder_routes
@@ -139,7 +147,15 @@ def create_app(settings: Settings) -> FastAPI:
     app = FastAPI(title="Remanence", version=remanence.__version__, lifespan=lifespan)
     app.state.auth = house.auth
     app.state.drain = house.drain
-    app.add_middleware(RequestDoor)
+    app.add_middleware(RequestDoor, on_answer=watcher(house.audit.note))
+    if settings.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.cors_origins,
+            allow_methods=["*"],
+            allow_headers=["*"],
+            expose_headers=["x-request-id", "retry-after"],
+        )
     install_error_handlers(app)
     for routes in (_health_routes(), *house.routes()):
         app.router.routes += routes.routes
@@ -161,9 +177,13 @@ class _House:
             password=password,
             signing_key=vault.signing_key,
             on_organization=self._furnish,
+            limits=RateLimits(settings.requests_per_minute),
+            cookie=f"remanence_{vault.key_id[:8]}",  # browsers do not tell ports apart
         )
         allows = is_no_metadata if settings.allows_private_targets else is_public
         self._transport = Transport(allows=allows)
+        self.audit = AuditLog(db)
+        self._transport = Transport()
         adapters = Adapters(self._transport)
         self._local = _local_models(settings)
         self._hosted = _hosted_sources(settings, self._transport, adapters)
@@ -191,6 +211,7 @@ class _House:
             db,
             [
                 keys.drop_expired,
+                partial(audit.drop_old, days=settings.audit_days),
                 runs.drop_old_events,
                 partial(jobs.drop_old, days=_JOB_DAYS),
                 schedules.drop_finished,
@@ -279,6 +300,7 @@ class _House:
         self._jobs.start()
         self._scheduling.start()
         self._housekeeping.start()
+        self.audit.start()
         self._catalogue.start()
         self._looking = asyncio.create_task(self._prepare_local())
         level, reason = await probing
@@ -303,6 +325,7 @@ class _House:
             await self._local.close()
         await self._sandbox.close()
         await self._transport.close()
+        await self.audit.close()
         await self._db.close()
 
     def routes(self) -> list[APIRouter]:
@@ -345,6 +368,9 @@ class _House:
             spending_routes(self._db, self._spending),
             job_routes(self._db, self._jobs),
             key_routes(self._db, self._ring),
+            session_routes(self.auth, self._ring),
+            admin_routes(self._db, self.auth.forget),
+            audit_routes(self._db),
             self.state_routes(),
         ]
 

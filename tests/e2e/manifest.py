@@ -198,6 +198,18 @@ DOORS = {
     "doors.user": "user_id names the actor; malformed 400, unknown means the default user.",
 }
 
+ADMIN = {
+    "admin.delete": "A deleted user or organisation opens nothing and passes for nobody; the defaults stay.",
+    "admin.only": "Only admins who are confined to no organisation come in.",
+    "admin.orgs": "Organisations are made, listed, renamed.",
+    "admin.users": "Users are made, listed, renamed and moved; a move leaves keys behind.",
+    "audit.log": "Changes, sign-ins and refusals are written down: who, by which key, what, how it went, from where.",
+    "doors.cors": "Pages of other origins are let in only if their origin is named, and never with cookies.",
+    "session.csrf": "Signed in by a cookie, a change needs a header that other pages cannot send.",
+    "session.sign-in": "The password or a key, shown once, becomes an http-only cookie that may what they may and ends with them.",
+    "session.sign-out": "Signing out ends the session itself.",
+}
+
 KEYS = {
     "keys.create": "A key is shown once and kept as a digest; nobody hands on more than he has.",
     "keys.expiry": "A key with an end opens nothing after it.",
@@ -206,6 +218,7 @@ KEYS = {
     "keys.roles": "read_only reads and searches, user writes, admin administers; a 403 says what a key may do.",
     "keys.scope-agent": "A key for an agent opens it and what belongs to it, and joins nothing else to it.",
     "keys.scope-project": "A key for a project opens what is of that project.",
+    "keys.rate": "A key that asks too often gets a 429 that says when to ask again.",
     "keys.tokens": "access_tokens are short-lived keys for agents, with what they may do, for one origin.",
     "keys.user": "Only an admin's key acts as somebody else, and within its organisation if it has one.",
 }
@@ -574,6 +587,7 @@ PROMISES = (
     | SANDBOX
     | CATALOGUES
     | DOORS
+    | ADMIN
     | KEYS
     | SENDING
     | TURNS
@@ -629,6 +643,10 @@ OWN = {
     "POST /v1/blocks/{block_id}/undo": "takes a block one step back",
     "POST /v1/revisions/undo": "takes back what a run or a message led to",
     "POST /v1/agents/{agent_id}/repair": "mends a history that a provider refuses",
+    "GET /v1/audit/": "who changed what, came in, or was refused",
+    "GET /v1/session/": "who one is, and what one may",
+    "POST /v1/session/": "signs in with the password or a key, for a cookie",
+    "DELETE /v1/session/": "signs out",
     "GET /v1/keys/": "lists keys, without what opens",
     "POST /v1/keys/": "makes a key, and shows it once",
     "DELETE /v1/keys/{key_id}": "revokes a key",

@@ -3,6 +3,7 @@
 from remanence.db.tables.accounts import OrganizationRow, UserRow
 from remanence.db.tables.agents import AgentRow, AgentSecretRow, AgentTagRow
 from remanence.db.tables.archives import ArchivePassageRow, ArchiveRow, ArchivesAgentsRow, PassageTagRow
+from remanence.db.tables.audit import AuditRow
 from remanence.db.tables.base import Base
 from remanence.db.tables.batches import BatchItemRow
 from remanence.db.tables.blocks import BlockRow, BlocksAgentsRow, BlockTagRow
@@ -50,6 +51,7 @@ __all__ = [
     "ArchivePassageRow",
     "ArchiveRow",
     "ArchivesAgentsRow",
+    "AuditRow",
     "Base",
     "BatchItemRow",
     "BlockRow",
