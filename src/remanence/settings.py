@@ -248,6 +248,23 @@ class Settings(BaseSettings):
         ge=1,
         description="After how many days without use installed packages are removed.",
     )
+    max_file_mb: float = Field(
+        default=30,
+        gt=0,
+        le=500,
+        description="How large an uploaded file may be.",
+    )
+    file_timeout_s: float = Field(
+        default=120,
+        gt=0,
+        le=1800,
+        description="How long it may take to read an uploaded file.",
+    )
+    file_memory_mb: int = Field(
+        default=1024,
+        ge=256,
+        description="How much memory the process that reads an uploaded file may use.",
+    )
     tool_client: bool = Field(
         default=False,
         description="Whether every agent's tools may call this server; else those that hold `LETTA_API_KEY`.",
