@@ -43,7 +43,10 @@ from remanence.edge.interface import Interface
 from remanence.edge.requests import RequestDoor
 from remanence.edge.responses import JsonBytes
 from remanence.edge.routes import make_routes
+from remanence.files import processing
 from remanence.files.endpoints import router as folder_routes
+from remanence.files.parsing.reading import ParseLimits
+from remanence.files.processing import FileProcessing
 from remanence.files.service import FileService
 from remanence.groups.endpoints import router as group_routes
 from remanence.groups.messaging import AgentMessenger
@@ -202,8 +205,16 @@ class _House:
         self._archives = ArchiveService(
             db, index, search, self._catalogue, default_embedding=default_embedding
         )
-        self._files = FileService(db, index, search, self._catalogue, default_embedding=default_embedding)
         self._jobs = Workers(db)
+        self._files = FileService(
+            db, self._jobs, index, search, self._catalogue, default_embedding=default_embedding
+        )
+        reading = FileProcessing(
+            db, index, ParseLimits(settings.file_timeout_s, settings.file_memory_mb << 20)
+        )
+        self._jobs.register(
+            processing.KIND, reading.process, at_once=processing.AT_ONCE, on_failure=reading.give_up
+        )
         states = StateStore(db)
         checkpoint = Checkpoint(db, states, index, traces=settings.traces)
         self._supervisor = Supervisor(db, checkpoint)
@@ -344,8 +355,8 @@ class _House:
             archive_routes(self._db, self._archives),
             identity_routes(self._db),
             belonging_routes(self._db, self._agents),
-            *folder_routes(self._db, self._files),
             agent_folder_routes(self._db, self._agents),
+            *folder_routes(self._db, self._files, max_bytes=round(self._settings.max_file_mb * (1 << 20))),
             group_routes(
                 self._db,
                 self._helpers,

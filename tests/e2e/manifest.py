@@ -518,6 +518,16 @@ AGENT_FILES = {
 FOLDERS = {
     "folders.crud": "Folders are made, read, changed, listed, counted, found by name and deleted.",
     "folders.errors": "A folder that cannot be is refused and changes nothing.",
+    "folders.files": "Files are listed and read, with their text if asked for, without their folder's name.",
+    "folders.files.delete": "A file that is deleted, alone or with its folder, is found no more.",
+    "folders.files.duplicates": "A name that is there gets a number, is left alone, refused or replaced.",
+    "folders.files.events": "How far a file has come is told as it goes.",
+    "folders.files.kinds": "Texts, code, web pages, PDFs and Office documents are read and cut by what they are.",
+    "folders.files.killed": "A server killed while it reads a file goes on with it when it is back.",
+    "folders.files.passages": "A file's passages have their lines, headings and vectors, and are found.",
+    "folders.files.refused": "A file that cannot be taken is a 4xx that says what can; nothing is kept of it.",
+    "folders.files.unreadable": "A file that cannot be read says why, and harms nobody.",
+    "folders.files.upload": "An upload answers at once; the file goes from parsing to embedding to completed.",
     "folders.sources": "The older routes under /sources are the same folders.",
 }
 
@@ -650,6 +660,7 @@ OWN = {
     "GET /v1/keys/": "lists keys, without what opens",
     "POST /v1/keys/": "makes a key, and shows it once",
     "DELETE /v1/keys/{key_id}": "revokes a key",
+    "GET /v1/folders/{folder_id}/files/{file_id}/events": "tells how far a file has come, as it goes",
     "POST /v1/conversations/{conversation_id}/rewind": "takes a conversation back to an earlier message",
 }
 """Operations beyond the contract that this server adds, and what for."""

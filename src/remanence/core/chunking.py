@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from remanence.core.parts import last_break
+
 Style = Literal["prose", "headed", "code", "records"]
 """Plain text; text with headings marked by `#`; a program; a record on each line."""
 
@@ -25,7 +27,7 @@ _DEFINITION = re.compile(
     r"protocol|extension|module|namespace|package|type|typedef|template|macro_rules!|create|alter|begin)\b)",
     re.IGNORECASE,
 )
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？;；])\s*|\s+")
+_LONGEST_HEADING = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +116,7 @@ def _units(text: str, style: Style, longest: int, sections: Mapping[int, str]) -
 def _pieces(line: str, longest: int) -> Iterator[str]:
     start = 0
     while len(line) - start > longest:
-        places = [
-            found.end() for found in _SENTENCE_END.finditer(line, start + longest // 2, start + longest)
-        ]
-        sentences = [place for place in places if line[place - 1 : place] and not line[place - 1].isspace()]
-        end = (sentences or places or [start + longest])[-1]
+        end = last_break(line, start, longest)
         yield line[start:end]
         start = end
     yield line[start:]
@@ -149,7 +147,7 @@ def _mark_headed(lines: Sequence[str]) -> Iterator[tuple[str, int, str | None]]:
     titles: list[tuple[int, str]] = []
     after_blank, fence = True, ""
     for line in lines:
-        heading = _HEADING.match(line) if not fence else None
+        heading = _HEADING.match(line) if not fence and len(line) <= _LONGEST_HEADING else None
         if heading:
             level = len(heading[1])
             titles = [each for each in titles if each[0] < level]

@@ -50,7 +50,7 @@ class FileProcessing:
         try:
             file, folder, data = await self._db.read(_load, task.job, file_id)
             parsed = await self._parse(task, file, folder, data)
-            await self._db.write(store_parsed, task.grip, file_id, parsed)
+            await self._db.write(store_parsed, task.grip, file, parsed)
             done: int = task.state.get("stored", 0)
             while done < len(parsed.chunks):
                 batch = parsed.chunks[done : done + _BATCH]
@@ -84,15 +84,16 @@ def _load(connection: Connection, job: Job, file_id: str) -> tuple[File, Folder,
     return file, repository.get_folder(connection, job.actor, file.folder_id), data
 
 
-def store_parsed(connection: Connection, grip: Grip, file_id: str, parsed: Parsed) -> None:
+def store_parsed(connection: Connection, grip: Grip, file: File, parsed: Parsed) -> None:
     jobs.hold(connection, grip)
     there = repository.set_progress(
-        connection, file_id, status="embedding", error_message=None, total_chunks=len(parsed.chunks)
+        connection, file.id, status="embedding", error_message=None, total_chunks=len(parsed.chunks)
     )
     if not there:
         raise Gone
-    repository.begin_count(connection, file_id)
-    repository.store_text(connection, file_id, parsed.text)
+    repository.begin_count(connection, file.id)
+    repository.store_text(connection, file.id, parsed.text)
+    repository.touch_holders(connection, file.folder_id)
 
 
 def store_batch(

@@ -1,6 +1,6 @@
 """A file as it comes in: the one field of a form that matters, up to a size."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
@@ -52,7 +52,7 @@ async def receive(request: Request, max_bytes: int) -> Upload:
         await form.close()
 
 
-async def _bounded(stream: AsyncIterator[bytes], max_bytes: int) -> AsyncIterator[bytes]:
+async def _bounded(stream: AsyncIterator[bytes], max_bytes: int) -> AsyncGenerator[bytes]:
     held = 0
     async for chunk in stream:
         held += len(chunk)

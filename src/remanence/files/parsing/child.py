@@ -3,6 +3,7 @@
 Whatever is wrong with the file is an answer. What the process does not survive, its parent sees.
 """
 
+import codecs
 import contextlib
 import json
 import os
@@ -16,6 +17,13 @@ if __name__ == "__main__":
 from remanence.core.chunking import Style, split_chunks
 from remanence.files.parsing.faults import Budget, Unreadable
 from remanence.sandbox.alone import shut_in
+
+_ENCODINGS = (
+    "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "latin-1", "cp437", "cp1250", "cp1251", "cp1252",
+    "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "iso8859-2", "iso8859-5", "iso8859-7", "iso8859-9",
+    "iso8859-15", "koi8-r", "koi8-u", "shift_jis", "cp932", "euc_jp", "gb2312", "gbk", "gb18030", "big5", "euc_kr",
+)  # fmt: skip
+"""What pages and texts are written in; an encoding that is not among them is taken for the most frequent."""
 
 
 def read_any(data: bytes, reader: str, budget: Budget) -> tuple[str, dict[int, str]]:
@@ -46,8 +54,8 @@ def preload(reader: str) -> None:
     """What cannot be opened once the fence is closed."""
     with contextlib.suppress(Unreadable):
         read_any(b"", reader, Budget(0))
-    for name in ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252", "latin-1", "cp437"):
-        b"".decode(name)
+    for name in _ENCODINGS:
+        codecs.lookup(name)
 
 
 def read_and_cut(

@@ -27,7 +27,5 @@ def complete_unless_waiting(connection: Connection, file_id: str) -> None:
     connection.execute(
         update(FileRow)
         .where(FileRow.id == file_id, FileRow.processing_status == "embedding", ~waits)
-        .values(
-            processing_status="completed", chunks_embedded=FileRow.total_chunks, updated_at=utc_now()
-        )
+        .values(processing_status="completed", chunks_embedded=FileRow.total_chunks, updated_at=utc_now())
     )
