@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup run dev ui fmt lint types imports check test test-pg test-live e2e migrate bench eval chaos lock clean
+.PHONY: help setup run dev ui fmt lint types imports check test test-pg test-live e2e migrate bench eval fuzz chaos lock clean
 
 BIN := .venv/bin
 HOST ?= 127.0.0.1
@@ -126,6 +126,9 @@ bench: setup ## Measure speed and size (ARGS="--help" for choices)
 
 eval: setup ## Measure how well search finds (ARGS="--help" for choices)
 	@$(BIN)/python evals/search.py $(ARGS)
+
+fuzz: setup ## Try what fits the API's description for half an hour or so (EXAMPLES=… for each route)
+	@REMANENCE_FUZZ=$${EXAMPLES:-40} $(BIN)/pytest -n $(WORKERS) --timeout 0 tests/e2e/test_fuzz.py $(ARGS)
 
 chaos: setup ## Kill servers at bad moments and look for what was lost
 	@$(BIN)/python -m bench.chaos $(ARGS)

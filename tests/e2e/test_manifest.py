@@ -48,7 +48,7 @@ def contract() -> dict[str, tuple[str, str]]:
     """The priority and area of each operation that clients know."""
     lines = (HERE / "contract_operations.txt").read_text(encoding="utf-8").splitlines()[1:]
     rows = [line.split() for line in lines]
-    return {_plain(f"{method} {path}"): (priority, area) for priority, area, method, path in rows}
+    return {_plain(f"{method} {path}"): (priority, area) for priority, area, method, path, _ in rows}
 
 
 def _plain(operation: str) -> str:

@@ -109,14 +109,14 @@ class SharedHouse:
     def new_tenant(self) -> Tenant:
         return Tenant(self, self.write(_add_newcomer))
 
-    def sdk(self, **headers: str) -> Letta:
+    def sdk(self, http_client: httpx.Client | None = None, **headers: str) -> Letta:
         # Without a certificate store of its own a client is made in no time.
         return Letta(
             base_url=self.server.base_url,
             api_key="none",
             max_retries=0,
             default_headers=headers,
-            http_client=httpx.Client(verify=False),
+            http_client=http_client or httpx.Client(verify=False),
         )
 
     def plain(self, base_url: str | None = None, **headers: str) -> httpx.Client:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from remanence.agents.groups.schemas import group_body
 from remanence.agents.model_settings import model_settings_of
 from remanence.core.agent import Agent, AgentType, CompactionMode, CompactionSettings, Relations, StopReason
-from remanence.core.llm import EmbeddingConfig, LLMConfig, ResponseFormat
+from remanence.core.llm import LLMConfig, ResponseFormat
 from remanence.core.tool import Tool, ToolRule
 from remanence.edge.fields import MAX_NUMBER, StoredJson, StoredMoment
 from remanence.files.schemas import folder_body
@@ -16,6 +16,7 @@ from remanence.identities.schemas import identity_body
 from remanence.kit import json
 from remanence.kit.ids import MessageId, id_pattern
 from remanence.kit.json import JsonObject
+from remanence.llm.schemas import GivenEmbedding
 from remanence.memory.schemas import BlockCreate, block_body
 from remanence.messages.schemas import View, typed_messages
 from remanence.messages.sending import MessageCreate
@@ -58,7 +59,7 @@ class _AgentFields(BaseModel):
     description: str | None = None
     metadata: JsonObject | None = None
     llm_config: LLMConfig | None = None
-    embedding_config: EmbeddingConfig | None = None
+    embedding_config: GivenEmbedding | None = None
     model: str | None = None
     embedding: str | None = None
     model_settings: JsonObject | None = None

@@ -10,6 +10,7 @@ from remanence.core.passage import Archive, Passage
 from remanence.core.vector import Vector, unpack_vector
 from remanence.edge.fields import StoredJson, StoredMoment, StoredText
 from remanence.kit.ids import id_pattern
+from remanence.llm.schemas import GivenEmbedding
 from remanence.search.ports import Hit
 
 Name = Annotated[StoredText, StringConstraints(min_length=1, max_length=1000)]
@@ -25,7 +26,7 @@ class EmbeddingChoice(BaseModel):
     """A model by its handle, or described in full."""
 
     embedding: str | None = None
-    embedding_config: EmbeddingConfig | None = None
+    embedding_config: GivenEmbedding | None = None
 
 
 class ArchiveCreate(EmbeddingChoice):

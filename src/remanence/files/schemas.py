@@ -1,7 +1,6 @@
 """Folders, files and their passages on the wire."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints
@@ -10,6 +9,7 @@ from remanence.core.file import File, FilePassage, Folder
 from remanence.core.llm import EmbeddingConfig
 from remanence.core.vector import Vector, unpack_vector
 from remanence.edge.fields import StoredJson, StoredText
+from remanence.llm.schemas import GivenEmbedding
 
 Name = Annotated[StoredText, StringConstraints(min_length=1, max_length=255)]
 _DIGITS = 6
@@ -23,7 +23,7 @@ class FolderCreate(BaseModel):
     embedding: str | None = None
     embedding_chunk_size: Annotated[int, Field(ge=50, le=2000)] | None = None
     """In tokens, about four letters each."""
-    embedding_config: EmbeddingConfig | None = None
+    embedding_config: GivenEmbedding | None = None
 
 
 class FolderUpdate(BaseModel):
@@ -31,15 +31,7 @@ class FolderUpdate(BaseModel):
     description: StoredText | None = None
     instructions: StoredText | None = None
     metadata: StoredJson | None = None
-    embedding_config: EmbeddingConfig | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Upload:
-    """A file as it was sent."""
-
-    name: str
-    data: bytes
+    embedding_config: GivenEmbedding | None = None
 
 
 def folder_body(folder: Folder, *, is_source: bool = False) -> dict[str, Any]:

@@ -46,7 +46,10 @@ async def look_up(
 ) -> list[Place]:
     """Where a name leads, for a connection to just that. Raises NotFetched, and OSError for an unknown name."""
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, family=family)
+    try:
+        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, family=family)
+    except UnicodeError:
+        raise NotFetched(f"{host!r} cannot be the name of a machine") from None
     places = [Place(str(place[0]), kind, protocol) for kind, _, protocol, _, place in found]
     # One bad address is enough: whoever owns the name chose what it stands for.
     if not all(allows(ipaddress.ip_address(place.address.partition("%")[0])) for place in places):

@@ -1,8 +1,29 @@
 """Models and embedding models as the REST API lists them: the new keys first, the older configuration after."""
 
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from remanence.core.llm import EmbeddingConfig
 from remanence.kit.json import JsonObject
 from remanence.llm.prices import Rates
 from remanence.llm.sources import EmbeddingInfo, ModelInfo
+from remanence.llm.vendors import VENDORS, find_vendor
+
+_OTHER_TYPES = {"local", "letta", "koboldcpp", "lmstudio-legacy", "pinecone", "webui", "webui-legacy"}
+"""Of embedding endpoints: the one inside, and those that older configurations may name."""
+
+
+def _check_type(config: EmbeddingConfig) -> EmbeddingConfig:
+    given = config.embedding_endpoint_type
+    if find_vendor(given) is None and given not in _OTHER_TYPES:
+        known = ", ".join(sorted(vendor.name for vendor in VENDORS))
+        raise ValueError(f"embedding_endpoint_type {given!r} is not known; there are: {known}")
+    return config
+
+
+GivenEmbedding = Annotated[EmbeddingConfig, AfterValidator(_check_type)]
+"""An embedding configuration as clients write it."""
 
 
 def model_out(model: ModelInfo) -> JsonObject:

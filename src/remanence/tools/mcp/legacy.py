@@ -20,12 +20,15 @@ from remanence.tools.mcp import repository
 from remanence.tools.mcp.endpoints import told_as_it_happens, way_back
 from remanence.tools.mcp.schemas import (
     Config,
+    HeaderName,
+    HeaderText,
     McpServerCreate,
     McpServerUpdate,
     Name,
     SseConfig,
     StdioConfig,
     StreamableConfig,
+    Url,
     result_body,
     server_body,
 )
@@ -69,11 +72,11 @@ class _Changes(BaseModel):
 
     server_name: Name | None = None
     stdio_config: _Stdio | None = None
-    server_url: str | None = None
-    token: str | None = None
-    auth_header: str | None = None
-    auth_token: str | None = None
-    custom_headers: dict[str, str] | None = None
+    server_url: Url | None = None
+    token: HeaderText | None = None
+    auth_header: HeaderName | Literal[""] | None = None
+    auth_token: HeaderText | None = None
+    custom_headers: dict[HeaderName, HeaderText] | None = None
 
 
 class _Execution(BaseModel):

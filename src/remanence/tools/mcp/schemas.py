@@ -1,15 +1,35 @@
 """MCP servers on the wire."""
 
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, Discriminator, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, Discriminator, Field, StringConstraints
 
 from remanence.core.mcp import McpServer
 from remanence.kit.ids import McpServerId, OrgId
 from remanence.kit.json import JsonObject
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=128)]
-Url = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^https?://[^\s/]+", max_length=2048)]
+HeaderText = Annotated[str, StringConstraints(pattern=r"^[\t\x20-\x7e]*$", max_length=16_384)]
+"""What a header can hold."""
+HeaderName = Annotated[str, StringConstraints(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", max_length=256)]
+
+
+def _check_url(url: str) -> str:
+    try:
+        has_host = bool(urlsplit(url).hostname)
+    except ValueError as error:
+        raise ValueError(f"this is no web address: {error}") from None
+    if not has_host:
+        raise ValueError("this is no web address: it names no host")
+    return url
+
+
+Url = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, pattern=r"^https?://[^\s/]+", max_length=2048),
+    AfterValidator(_check_url),
+]
 
 
 class StdioConfig(BaseModel):
@@ -21,9 +41,9 @@ class StdioConfig(BaseModel):
 
 class _Remote(BaseModel):
     server_url: Url
-    auth_header: str | None = None
-    auth_token: str | None = None
-    custom_headers: dict[str, str] | None = None
+    auth_header: HeaderName | Literal[""] | None = None
+    auth_token: HeaderText | None = None
+    custom_headers: dict[HeaderName, HeaderText] | None = None
 
 
 class SseConfig(_Remote):

@@ -1,1 +1,0 @@
-"""Organisations and users, as admins look after them."""
