@@ -9,13 +9,21 @@ from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, FastAPI
 from sqlalchemy import Connection
+from starlette.middleware.cors import CORSMiddleware
 
 import remanence
 from remanence.accounts import repository as accounts
+from remanence.accounts.admin.endpoints import router as admin_routes
+from remanence.accounts.audit import repository as audit
+from remanence.accounts.audit.endpoints import router as audit_routes
+from remanence.accounts.audit.service import AuditLog
+from remanence.accounts.audit.watching import watcher
 from remanence.accounts.auth import ActingUser, Auth
 from remanence.accounts.keys import repository as keys
 from remanence.accounts.keys.endpoints import router as key_routes
 from remanence.accounts.keys.service import KeyRing
+from remanence.accounts.limits import RateLimits
+from remanence.accounts.sessions.endpoints import router as session_routes
 from remanence.agents.conversations.endpoints import router as conversation_routes
 from remanence.agents.endpoints import router as agent_routes
 from remanence.agents.folders.endpoints import router as agent_folder_routes
@@ -35,7 +43,10 @@ from remanence.edge.interface import Interface
 from remanence.edge.requests import RequestDoor
 from remanence.edge.responses import JsonBytes
 from remanence.edge.routes import make_routes
+from remanence.files import processing
 from remanence.files.endpoints import router as folder_routes
+from remanence.files.parsing.reading import ParseLimits
+from remanence.files.processing import FileProcessing
 from remanence.files.service import FileService
 from remanence.groups.endpoints import router as group_routes
 from remanence.groups.messaging import AgentMessenger
@@ -139,7 +150,15 @@ def create_app(settings: Settings) -> FastAPI:
     app = FastAPI(title="Remanence", version=remanence.__version__, lifespan=lifespan)
     app.state.auth = house.auth
     app.state.drain = house.drain
-    app.add_middleware(RequestDoor)
+    app.add_middleware(RequestDoor, on_answer=watcher(house.audit.note))
+    if settings.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.cors_origins,
+            allow_methods=["*"],
+            allow_headers=["*"],
+            expose_headers=["x-request-id", "retry-after"],
+        )
     install_error_handlers(app)
     for routes in (_health_routes(), *house.routes()):
         app.router.routes += routes.routes
@@ -161,9 +180,13 @@ class _House:
             password=password,
             signing_key=vault.signing_key,
             on_organization=self._furnish,
+            limits=RateLimits(settings.requests_per_minute),
+            cookie=f"remanence_{vault.key_id[:8]}",  # browsers do not tell ports apart
         )
         allows = is_no_metadata if settings.allows_private_targets else is_public
         self._transport = Transport(allows=allows)
+        self.audit = AuditLog(db)
+        self._transport = Transport()
         adapters = Adapters(self._transport)
         self._local = _local_models(settings)
         self._hosted = _hosted_sources(settings, self._transport, adapters)
@@ -182,8 +205,16 @@ class _House:
         self._archives = ArchiveService(
             db, index, search, self._catalogue, default_embedding=default_embedding
         )
-        self._files = FileService(db, index, search, self._catalogue, default_embedding=default_embedding)
         self._jobs = Workers(db)
+        self._files = FileService(
+            db, self._jobs, index, search, self._catalogue, default_embedding=default_embedding
+        )
+        reading = FileProcessing(
+            db, index, ParseLimits(settings.file_timeout_s, settings.file_memory_mb << 20)
+        )
+        self._jobs.register(
+            processing.KIND, reading.process, at_once=processing.AT_ONCE, on_failure=reading.give_up
+        )
         states = StateStore(db)
         checkpoint = Checkpoint(db, states, index, traces=settings.traces)
         self._supervisor = Supervisor(db, checkpoint)
@@ -191,6 +222,7 @@ class _House:
             db,
             [
                 keys.drop_expired,
+                partial(audit.drop_old, days=settings.audit_days),
                 runs.drop_old_events,
                 partial(jobs.drop_old, days=_JOB_DAYS),
                 schedules.drop_finished,
@@ -279,6 +311,7 @@ class _House:
         self._jobs.start()
         self._scheduling.start()
         self._housekeeping.start()
+        self.audit.start()
         self._catalogue.start()
         self._looking = asyncio.create_task(self._prepare_local())
         level, reason = await probing
@@ -303,6 +336,7 @@ class _House:
             await self._local.close()
         await self._sandbox.close()
         await self._transport.close()
+        await self.audit.close()
         await self._db.close()
 
     def routes(self) -> list[APIRouter]:
@@ -321,8 +355,8 @@ class _House:
             archive_routes(self._db, self._archives),
             identity_routes(self._db),
             belonging_routes(self._db, self._agents),
-            *folder_routes(self._db, self._files),
             agent_folder_routes(self._db, self._agents),
+            *folder_routes(self._db, self._files, max_bytes=round(self._settings.max_file_mb * (1 << 20))),
             group_routes(
                 self._db,
                 self._helpers,
@@ -345,6 +379,9 @@ class _House:
             spending_routes(self._db, self._spending),
             job_routes(self._db, self._jobs),
             key_routes(self._db, self._ring),
+            session_routes(self.auth, self._ring),
+            admin_routes(self._db, self.auth.forget),
+            audit_routes(self._db),
             self.state_routes(),
         ]
 

@@ -1,7 +1,7 @@
 """The exception tree.
 
     AppError ── NotFound · Conflict (AgentBusy, AlreadyExists, ApprovalPending, EditConflict) · Invalid (BadArgument, TooLarge, UnknownType)
-             │  Forbidden · Unauthenticated · NotAllowed · Gone
+             │  Forbidden · Unauthenticated · NotAllowed · Gone · TooManyRequests
              ├─ ProviderError (ProviderAuth, ProviderCredits, RateLimited, ContextOverflow, ProviderTimeout,
              │                 ProviderRefused, BadReply, EmptyReply, ModelUnavailable)
              └─ LeaseLost · RunCancelled · McpUnavailable
@@ -86,6 +86,16 @@ class UnknownType(Invalid):
 
 class Forbidden(AppError):
     code = "PERMISSION_DENIED"
+
+
+class TooManyRequests(AppError):
+    """The caller asks more often than he may."""
+
+    code = "RATE_LIMIT_EXCEEDED"
+
+    def __init__(self, message: str, retry_after_s: float) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
 
 
 class Unauthenticated(AppError):

@@ -8,6 +8,7 @@ changing the command and not their environment.
 import os
 import re
 import secrets
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -23,7 +24,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from remanence.core.schedule import MissedRuns
 from remanence.llm.vendors import find_vendor, read_variables
@@ -70,6 +71,11 @@ def _asyncpg_url(rest: str) -> str:
         if (name := _LIBPQ_TO_ASYNCPG.get(given, given)) is not None
     ]
     return urlunsplit(parts._replace(query=urlencode(options)))
+
+
+def _split(value: object) -> object:
+    """`a, b` as people write lists into the environment."""
+    return [each.strip() for each in value.split(",") if each.strip()] if isinstance(value, str) else value
 
 
 def _lower(value: object) -> object:
@@ -142,7 +148,25 @@ class Settings(BaseSettings):
         default=None,
         validate_default=True,
         validation_alias=AliasChoices("REMANENCE_PASSWORD", "LETTA_SERVER_PASSWORD"),
-        description="When set, every request must carry it.",
+        description="When set, every request must carry it, or a key.",
+    )
+    allow_open: bool = Field(
+        default=False,
+        description="Serve others than this machine although nobody is asked who he is.",
+    )
+    cors_origins: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)] = Field(
+        default=(),
+        description="Origins whose pages may call this server from a browser; `*` for all.",
+    )
+    requests_per_minute: int | None = Field(
+        default=None,
+        ge=1,
+        description="How often each key may ask, unless it has a limit of its own.",
+    )
+    audit_days: int = Field(
+        default=90,
+        ge=1,
+        description="How many days the audit log goes back.",
     )
     log_level: Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(_lower)] = Field(
         default="info",
@@ -223,6 +247,23 @@ class Settings(BaseSettings):
         default=30,
         ge=1,
         description="After how many days without use installed packages are removed.",
+    )
+    max_file_mb: float = Field(
+        default=30,
+        gt=0,
+        le=500,
+        description="How large an uploaded file may be.",
+    )
+    file_timeout_s: float = Field(
+        default=120,
+        gt=0,
+        le=1800,
+        description="How long it may take to read an uploaded file.",
+    )
+    file_memory_mb: int = Field(
+        default=1024,
+        ge=256,
+        description="How much memory the process that reads an uploaded file may use.",
     )
     tool_client: bool = Field(
         default=False,
@@ -365,7 +406,20 @@ class Settings(BaseSettings):
 
     def _allows(self, choice: Literal["auto", "on", "off"]) -> bool:
         """By itself only where nobody but this machine can ask for it."""
-        return choice == "on" or (choice == "auto" and self.host in ("127.0.0.1", "::1", "localhost"))
+        return choice == "on" or (choice == "auto" and self.is_private)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it listens to this machine alone."""
+        try:
+            return self.host == "localhost" or ip_address(self.host).is_loopback
+        except ValueError:  # another name, which may mean any address
+            return False
+
+    @property
+    def is_open_to_others(self) -> bool:
+        """Whether whoever reaches the address could do everything, and nobody said that this is meant."""
+        return not self.is_private and self.password is None and not self.allow_open
 
     @property
     def password_was_made(self) -> bool:

@@ -198,6 +198,18 @@ DOORS = {
     "doors.user": "user_id names the actor; malformed 400, unknown means the default user.",
 }
 
+ADMIN = {
+    "admin.delete": "A deleted user or organisation opens nothing and passes for nobody; the defaults stay.",
+    "admin.only": "Only admins who are confined to no organisation come in.",
+    "admin.orgs": "Organisations are made, listed, renamed.",
+    "admin.users": "Users are made, listed, renamed and moved; a move leaves keys behind.",
+    "audit.log": "Changes, sign-ins and refusals are written down: who, by which key, what, how it went, from where.",
+    "doors.cors": "Pages of other origins are let in only if their origin is named, and never with cookies.",
+    "session.csrf": "Signed in by a cookie, a change needs a header that other pages cannot send.",
+    "session.sign-in": "The password or a key, shown once, becomes an http-only cookie that may what they may and ends with them.",
+    "session.sign-out": "Signing out ends the session itself.",
+}
+
 KEYS = {
     "keys.create": "A key is shown once and kept as a digest; nobody hands on more than he has.",
     "keys.expiry": "A key with an end opens nothing after it.",
@@ -206,6 +218,7 @@ KEYS = {
     "keys.roles": "read_only reads and searches, user writes, admin administers; a 403 says what a key may do.",
     "keys.scope-agent": "A key for an agent opens it and what belongs to it, and joins nothing else to it.",
     "keys.scope-project": "A key for a project opens what is of that project.",
+    "keys.rate": "A key that asks too often gets a 429 that says when to ask again.",
     "keys.tokens": "access_tokens are short-lived keys for agents, with what they may do, for one origin.",
     "keys.user": "Only an admin's key acts as somebody else, and within its organisation if it has one.",
 }
@@ -505,6 +518,16 @@ AGENT_FILES = {
 FOLDERS = {
     "folders.crud": "Folders are made, read, changed, listed, counted, found by name and deleted.",
     "folders.errors": "A folder that cannot be is refused and changes nothing.",
+    "folders.files": "Files are listed and read, with their text if asked for, without their folder's name.",
+    "folders.files.delete": "A file that is deleted, alone or with its folder, is found no more.",
+    "folders.files.duplicates": "A name that is there gets a number, is left alone, refused or replaced.",
+    "folders.files.events": "How far a file has come is told as it goes.",
+    "folders.files.kinds": "Texts, code, web pages, PDFs and Office documents are read and cut by what they are.",
+    "folders.files.killed": "A server killed while it reads a file goes on with it when it is back.",
+    "folders.files.passages": "A file's passages have their lines, headings and vectors, and are found.",
+    "folders.files.refused": "A file that cannot be taken is a 4xx that says what can; nothing is kept of it.",
+    "folders.files.unreadable": "A file that cannot be read says why, and harms nobody.",
+    "folders.files.upload": "An upload answers at once; the file goes from parsing to embedding to completed.",
     "folders.sources": "The older routes under /sources are the same folders.",
 }
 
@@ -578,6 +601,7 @@ PROMISES = (
     | SANDBOX
     | CATALOGUES
     | DOORS
+    | ADMIN
     | KEYS
     | SENDING
     | TURNS
@@ -634,9 +658,14 @@ OWN = {
     "POST /v1/blocks/{block_id}/undo": "takes a block one step back",
     "POST /v1/revisions/undo": "takes back what a run or a message led to",
     "POST /v1/agents/{agent_id}/repair": "mends a history that a provider refuses",
+    "GET /v1/audit/": "who changed what, came in, or was refused",
+    "GET /v1/session/": "who one is, and what one may",
+    "POST /v1/session/": "signs in with the password or a key, for a cookie",
+    "DELETE /v1/session/": "signs out",
     "GET /v1/keys/": "lists keys, without what opens",
     "POST /v1/keys/": "makes a key, and shows it once",
     "DELETE /v1/keys/{key_id}": "revokes a key",
+    "GET /v1/folders/{folder_id}/files/{file_id}/events": "tells how far a file has come, as it goes",
     "POST /v1/conversations/{conversation_id}/rewind": "takes a conversation back to an earlier message",
 }
 """Operations beyond the contract that this server adds, and what for."""

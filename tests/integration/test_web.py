@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from remanence.core.readable import readable_text
 from remanence.kit.addresses import is_no_metadata, is_public
 from remanence.kit.outside import NotFetched, fetch
 from remanence.tools.builtin.outcome import ToolFailure
-from remanence.tools.builtin.readable import readable_text
 from remanence.tools.builtin.web import WebAccess, WebTools
 
 PAGE = """<html><head><title>Opening hours</title><style>p {}</style></head><body>

@@ -1,14 +1,22 @@
 """The command line, as far as it needs no server."""
 
+import asyncio
 import logging
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 from typer.testing import CliRunner
 
 from remanence import __version__
+from remanence.accounts.audit.repository import save_entries
 from remanence.cli.main import main
+from remanence.core.audit import AuditEntry
+from remanence.db.database import open_database
+from remanence.kit.clock import utc_now
+from remanence.kit.ids import new_id
+from remanence.settings import DATABASE_FILE, Settings
 
 runner = CliRunner()
 
@@ -91,3 +99,40 @@ def test_keys_are_made_listed_and_revoked(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_key_is_for_one_thing_alone() -> None:
     result = runner.invoke(main, ["keys", "create", "x", "--agent", "a", "--project", "b"])
     assert (result.exit_code, result.stderr[:28]) == (2, "A key is for one agent, proj")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "example.org"])
+def test_a_server_that_asks_nobody_who_he_is_does_not_listen_to_others(
+    host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REMANENCE_DIR", str(tmp_path))
+    result = runner.invoke(main, ["server", "--host", host])
+    assert result.exit_code == 2
+    assert all(name in result.stderr for name in ("REMANENCE_PASSWORD", "REMANENCE_ALLOW_OPEN"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_with_a_password_or_when_told_so_it_does() -> None:
+    assert not Settings(host="0.0.0.0", password=SecretStr("x")).is_open_to_others
+    assert not Settings(host="0.0.0.0", secure=True).is_open_to_others
+    assert not Settings(host="0.0.0.0", allow_open=True).is_open_to_others
+    assert not Settings(host="127.0.0.2").is_open_to_others
+    assert not Settings(host="::1").is_open_to_others
+
+
+def test_the_audit_log_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REMANENCE_DIR", str(tmp_path))
+    entry = AuditEntry(
+        id=new_id("audit"), created_at=utc_now(), method="POST", route="/v1/keys/", status=401, ip="127.0.0.9"
+    )
+
+    async def prepare() -> None:
+        db = open_database(f"sqlite:///{tmp_path / DATABASE_FILE}")
+        await db.write(save_entries, [entry])
+        await db.close()
+
+    assert runner.invoke(main, ["migrate"]).exit_code == 0
+    asyncio.run(prepare())
+    shown = runner.invoke(main, ["audit"]).output
+    assert all(word in shown for word in ("POST /v1/keys/", "401", "127.0.0.9"))
+    assert "POST" not in runner.invoke(main, ["audit", "--user", "user-1"]).output

@@ -1,7 +1,6 @@
 """The door: knows who asks by a password, a key or a session, and lets nobody do what is not his to do."""
 
 import hmac
-import re
 import time
 from collections.abc import Awaitable, Callable
 from typing import Annotated
@@ -10,7 +9,8 @@ from fastapi import Depends, Request
 
 from remanence.accounts import repository, rules
 from remanence.accounts.agent_token import is_token, read_token
-from remanence.accounts.keys.service import KEY_PREFIX, KeyRing
+from remanence.accounts.keys.service import KEY_PREFIX, SESSION_PREFIX, KeyRing
+from remanence.accounts.limits import RateLimits
 from remanence.accounts.scopes.checking import check_scope
 from remanence.core.access import Grant, Scope, allows
 from remanence.core.actor import Actor
@@ -19,7 +19,8 @@ from remanence.errors import BadArgument, Forbidden, Unauthenticated
 from remanence.kit.ids import DEFAULT_ORG_ID, DEFAULT_USER_ID, OrgId, UserId, is_id
 
 _DEFAULT = Grant(actor=Actor(user_id=DEFAULT_USER_ID, organization_id=DEFAULT_ORG_ID))
-_PARAMETER = re.compile(r"\{[^}]*\}")
+OWN_PAGE = "x-remanence-page"
+"""Pages of other origins cannot send it without being asked about first, and we never agree."""
 _MOST_KNOWN = 10_000
 _FRESH_S = 5.0
 """After so long it is asked again whether a user is still there."""
@@ -36,12 +37,16 @@ class Auth:
         password: str | None,
         signing_key: bytes,
         on_organization: Callable[[OrgId], Awaitable[None]],
+        limits: RateLimits | None = None,
+        cookie: str = "remanence",
     ) -> None:
         self._db = db
         self._ring = ring
         self._password = password
         self._signing_key = signing_key
         self._on_organization = on_organization
+        self._limits = limits or RateLimits(None)
+        self.cookie = cookie
         self._users: dict[str, tuple[float, Grant]] = {}
         self._known_organizations: set[OrgId] = {DEFAULT_ORG_ID}
 
@@ -52,9 +57,29 @@ class Auth:
     async def __call__(self, request: Request) -> Grant:
         grant = await self._recognise(request)
         request.state.grant = grant
+        if grant.key is not None:
+            self._limits.take(grant.key)
         if not grant.is_unbounded:
             await self._check_rules(request, grant)
         return grant
+
+    async def admit(self, request: Request, text: str) -> Grant:
+        """What this password or key opens by itself. Raises Unauthenticated and TooManyRequests."""
+        if text.startswith(KEY_PREFIX):
+            grant = await self._read_key(request, text)
+        else:
+            if self._password is not None and not hmac.compare_digest(text.encode(), self._password.encode()):
+                raise Unauthenticated("That is neither the password nor a key.")
+            grant = await self._find(request.headers.get("user_id"))
+        request.state.grant = grant
+        if grant.key is not None:
+            self._limits.take(grant.key)
+        return grant
+
+    def forget(self) -> None:
+        """Who is who is asked again."""
+        self._users.clear()
+        self._ring.forget()
 
     async def _recognise(self, request: Request) -> Grant:
         headers = request.headers
@@ -66,6 +91,8 @@ class Auth:
             if given.startswith(KEY_PREFIX):
                 return await self._read_key(request, given)
         if self._password is not None:
+            if not (bearer or bare) and (session := request.cookies.get(self.cookie)) is not None:
+                return await self._read_session(request, session)
             self._check_password((bearer, bare), self._password)
         return await self._find(request.headers.get("user_id"))
 
@@ -119,6 +146,16 @@ class Auth:
         await self._furnish(grant.actor)
         return grant
 
+    async def _read_session(self, request: Request, text: str) -> Grant:
+        """Browsers send cookies along with whatever any page has them send; our own pages say who they are."""
+        if request.method not in rules.SAFE and OWN_PAGE not in request.headers:
+            raise Forbidden(
+                f"Signed in by a cookie, changes need the header {OWN_PAGE}, as our own pages send it."
+            )
+        if not text.startswith(SESSION_PREFIX):
+            raise Unauthenticated("This is no session.")
+        return await self._read_key(request, text)
+
     @staticmethod
     def _check_password(given: tuple[str, ...], password: str) -> None:
         expected = password.encode()
@@ -128,7 +165,7 @@ class Auth:
 
     async def _check_rules(self, request: Request, grant: Grant) -> None:
         """Raises Forbidden, saying what the key may do."""
-        route = _PARAMETER.sub("{}", request.scope["route"].path)
+        route = rules.plain(request.scope["route"].path)
         needed = rules.needed_role(request.method, route)
         if not allows(grant.role, needed):
             raise Forbidden(f"This key {grant.describe()}; this needs the role {needed}.")

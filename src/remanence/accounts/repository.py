@@ -5,6 +5,7 @@ from sqlalchemy import Connection, insert, select
 from remanence.core.actor import Actor
 from remanence.db.dialect import insert_missing
 from remanence.db.tables import OrganizationRow, UserRow
+from remanence.errors import Forbidden
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import DEFAULT_ORG_ID, DEFAULT_USER_ID, OrgId, UserId, new_id
 
@@ -20,10 +21,17 @@ def ensure_defaults(connection: Connection) -> None:
 
 
 def find_actor(connection: Connection, user_id: UserId) -> Actor | None:
+    """Raises Forbidden for a user who was deleted: he must not pass for somebody else."""
     row = connection.execute(
-        select(UserRow.organization_id).where(UserRow.id == user_id, UserRow.is_deleted.is_(False))
+        select(UserRow.organization_id, UserRow.is_deleted, OrganizationRow.is_deleted.label("is_closed"))
+        .join(OrganizationRow, OrganizationRow.id == UserRow.organization_id)
+        .where(UserRow.id == user_id)
     ).first()
-    return Actor(user_id=user_id, organization_id=row.organization_id) if row else None
+    if row is None:
+        return None
+    if row.is_deleted or row.is_closed:
+        raise Forbidden(f"The user {user_id} was deleted.")
+    return Actor(user_id=user_id, organization_id=row.organization_id)
 
 
 def create_organization(connection: Connection, name: str) -> OrgId:

@@ -3,6 +3,7 @@
 What is not listed needs the role `read_only` to be read and `user` to be written.
 """
 
+import re
 from functools import cache
 
 from remanence.core.access import Access, Role
@@ -62,6 +63,15 @@ EVERYBODYS = frozenset(
 
 LASTING = frozenset({"DELETE /v1/agents/{}", "DELETE /v1/blocks/{}", "DELETE /v1/archives/{}"})
 """Not for keys of one agent: others may use these too, and the key would outlive what it is for."""
+
+
+_PARAMETER = re.compile(r"\{[^}]*\}")
+
+
+@cache
+def plain(route: str) -> str:
+    """A route as it is written here: the names of what varies do not matter."""
+    return _PARAMETER.sub("{}", route)
 
 
 @cache

@@ -1,9 +1,6 @@
 """Keys on the command line: made, listed and revoked straight in the database, so the first one too."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import TypeVar
 
 import typer
 from rich.console import Console
@@ -12,17 +9,15 @@ from rich.table import Table
 from remanence.accounts import repository as accounts
 from remanence.accounts.keys import repository
 from remanence.accounts.keys.service import KeyRing
+from remanence.cli.opening import run_on_database
 from remanence.core.access import Grant, Role, Scope
 from remanence.core.page import Page
-from remanence.db.database import Database, open_database
-from remanence.db.migrate import migrate
+from remanence.db.database import Database
 from remanence.errors import AppError
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import UserId
 from remanence.kit.vault import Vault
 from remanence.settings import Settings
-
-T = TypeVar("T")
 
 
 def find_scope(**given: str | None) -> Scope | None:
@@ -58,7 +53,7 @@ def create(
         typer.secho(f"{key.id} {made.describe()}. This is shown once:", err=True)
         typer.echo(text)
 
-    return _run(settings, work)
+    return run_on_database(settings, work)
 
 
 def show(settings: Settings, *, user_id: str) -> int:
@@ -74,7 +69,7 @@ def show(settings: Settings, *, user_id: str) -> int:
             table.add_row(key.id, key.name, key.hint, key.user_id, key.role, scope or "-", *moments)
         Console(width=None if Console().is_terminal else 240).print(table)
 
-    return _run(settings, work)
+    return run_on_database(settings, work)
 
 
 def revoke(settings: Settings, key_id: str, *, user_id: str) -> int:
@@ -83,7 +78,7 @@ def revoke(settings: Settings, key_id: str, *, user_id: str) -> int:
         await _ring(settings, db).revoke(grant.actor, key_id, everyones=True)
         typer.echo(f"{key_id} is revoked; running servers refuse it within seconds.")
 
-    return _run(settings, work)
+    return run_on_database(settings, work)
 
 
 def _ring(settings: Settings, db: Database) -> KeyRing:
@@ -96,20 +91,3 @@ async def _as_user(db: Database, user_id: str) -> Grant:
     if actor is None:
         raise AppError(f"There is no user {user_id}.")
     return Grant(actor=actor)
-
-
-def _run(settings: Settings, work: Callable[[Database], Awaitable[None]]) -> int:
-    async def run() -> None:
-        await migrate(settings.database_url)
-        db = open_database(settings.database_url)
-        try:
-            await work(db)
-        finally:
-            await db.close()
-
-    try:
-        asyncio.run(run())
-    except AppError as error:
-        typer.secho(error.message, err=True, fg="red")
-        return 1
-    return 0

@@ -1,4 +1,4 @@
-"""The command line: `remanence server`, `migrate`, `reindex`, `backup`, `restore`, `verify`, `keys`, `probe`, `version`.
+"""The command line: `remanence server`, `migrate`, `reindex`, `backup`, `restore`, `verify`, `keys`, `audit`, `probe`, `version`.
 
 Commands import what they need when they run, so that the light ones answer at once.
 """
@@ -46,6 +46,15 @@ def server(
 
     gc.disable()  # nothing made while starting is garbage; the server switches it on again
     settings = _settings(host=host, port=port, database_url=database)
+    if settings.is_open_to_others:
+        typer.secho(
+            f"Whoever reaches {settings.host} could do everything here. Set REMANENCE_PASSWORD, or "
+            "REMANENCE_SECURE=true to have a password made, or listen on 127.0.0.1. If it is meant to be open, "
+            "say so with REMANENCE_ALLOW_OPEN=true.",
+            err=True,
+            fg="red",
+        )
+        raise typer.Exit(2)
 
     from remanence.cli.server import serve, serve_reloading
 
@@ -202,6 +211,22 @@ def revoke_key(
     from remanence.cli.keys import revoke
 
     raise SystemExit(revoke(settings, key_id, user_id=user))
+
+
+@main.command()
+def audit(
+    limit: Annotated[int, typer.Option(min=1, help="How many lines, of the newest.")] = 50,
+    user: Annotated[str | None, typer.Option(help="What this user did.")] = None,
+    key: Annotated[str | None, typer.Option(help="What was done with this key.")] = None,
+    object: Annotated[str | None, typer.Option(help="What was done to this, by its id.")] = None,
+    database: Database = None,
+) -> None:
+    """Show who changed what, came in, or was refused."""
+    settings = _settings(database_url=database)
+
+    from remanence.cli.audit import show
+
+    raise SystemExit(show(settings, limit=limit, user_id=user, key_id=key, object_id=object))
 
 
 @main.command()

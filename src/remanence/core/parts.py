@@ -14,7 +14,7 @@ def split_parts(text: str) -> list[str]:
     parts: list[str] = []
     rest = text.strip()
     while len(rest) > PART_CHARS and len(parts) < MAX_PARTS - 1:
-        end = _last_break(rest)
+        end = last_break(rest)
         parts.append(rest[:end].strip())
         rest = rest[end:].strip()
     if rest or not parts:
@@ -22,10 +22,10 @@ def split_parts(text: str) -> list[str]:
     return parts
 
 
-def _last_break(text: str) -> int:
-    """The last good place within the length of a part, in its second half if there is one."""
+def last_break(text: str, start: int = 0, length: int = PART_CHARS) -> int:
+    """The last good place within this length, in its second half if there is one."""
     for pattern in _BREAKS:
-        places = [found.end() for found in pattern.finditer(text, PART_CHARS // 2, PART_CHARS)]
-        if places and places[-1] > 0:
+        places = [found.end() for found in pattern.finditer(text, start + length // 2, start + length)]
+        if places and places[-1] > start:
             return places[-1]
-    return PART_CHARS
+    return start + length

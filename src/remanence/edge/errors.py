@@ -5,6 +5,7 @@ too). A provider's failure has `error` with its type instead, as clients expect 
 """
 
 import logging
+from math import ceil
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -35,6 +36,7 @@ from remanence.errors import (
     ProviderTimeout,
     RateLimited,
     TooLarge,
+    TooManyRequests,
     Unauthenticated,
     UnknownType,
 )
@@ -52,6 +54,7 @@ STATUS: dict[type[AppError], int] = {
     UnknownType: 415,
     Forbidden: 403,
     Unauthenticated: 401,
+    TooManyRequests: 429,
     NotAllowed: 405,
     Gone: 410,
     LeaseLost: 409,
@@ -120,8 +123,8 @@ def error_answer(error: AppError, more: dict[str, Any] | None = None) -> Respons
     headers: dict[str, str] = {}
     if isinstance(error, ApprovalPending | EditConflict):
         headers["x-should-retry"] = "false"  # waiting does not clear it; a person must decide
-    if isinstance(error, RateLimited) and error.retry_after_s is not None:
-        headers["retry-after"] = str(max(1, round(error.retry_after_s)))
+    if isinstance(error, RateLimited | TooManyRequests) and error.retry_after_s is not None:
+        headers["retry-after"] = str(max(1, ceil(error.retry_after_s)))
     if isinstance(error, Unauthenticated):
         return JsonBytes({"detail": "Unauthorized", "request_id": request_id.get()}, 401)
     return JsonBytes(error_body(error) | (more or {}), status_of(error), headers)

@@ -1,5 +1,6 @@
 """The request's own id, and the door every request comes through."""
 
+from collections.abc import Callable
 from uuid import uuid4
 
 from starlette.datastructures import MutableHeaders
@@ -16,8 +17,9 @@ _HEADER = b"x-request-id"
 class RequestDoor:
     """Names each request, serves the older `/latest` prefix as `/v1`, and stops what no database can hold."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, on_answer: Callable[[Scope, int], None] | None = None) -> None:
         self._app = app
+        self._on_answer = on_answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -34,6 +36,8 @@ class RequestDoor:
         async def send_named(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message)["x-request-id"] = name
+                if self._on_answer is not None:
+                    self._on_answer(scope, message["status"])
             await send(message)
 
         if "\x00" in scope["path"] or b"%00" in scope["query_string"]:

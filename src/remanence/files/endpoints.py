@@ -2,7 +2,8 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import StreamingResponse
 
 from remanence.accounts.auth import ActingUser
 from remanence.core.page import Page
@@ -13,6 +14,8 @@ from remanence.edge.responses import JsonBytes
 from remanence.edge.routes import make_routes
 from remanence.errors import NotFound
 from remanence.files import repository
+from remanence.files.following import follow
+from remanence.files.receiving import FORM_DOCUMENTATION, receive
 from remanence.files.schemas import (
     FolderCreate,
     FolderUpdate,
@@ -21,14 +24,23 @@ from remanence.files.schemas import (
     passage_body,
     summary_body,
 )
-from remanence.files.service import FileService
+from remanence.files.service import FileService, OnDuplicate
 
 
-def router(db: Database, service: FileService) -> list[APIRouter]:
-    return [_routes(db, service, "folders"), _routes(db, service, "sources")]
+def router(db: Database, service: FileService, *, max_bytes: int) -> list[APIRouter]:
+    folders = _routes(db, service, "folders", max_bytes)
+
+    @folders.get("/{folder_id}/files/{file_id}/events")
+    async def follow_file(
+        actor: ActingUser, folder_id: FolderIdPath, file_id: FileIdPath
+    ) -> StreamingResponse:
+        file, _ = await db.read(repository.read_file, actor, folder_id, file_id, with_text=False)
+        return StreamingResponse(follow(db, actor, file), media_type="text/event-stream")
+
+    return [folders, _routes(db, service, "sources", max_bytes)]
 
 
-def _routes(db: Database, service: FileService, name: str) -> APIRouter:
+def _routes(db: Database, service: FileService, name: str, max_bytes: int) -> APIRouter:
     routes = make_routes(name, under=f"/{name}")
     is_source = name == "sources"
     folders_page = page_parameters(limit=MAX_NUMBER if is_source else 50, order="asc")
@@ -113,6 +125,20 @@ def _routes(db: Database, service: FileService, name: str) -> APIRouter:
     ) -> JsonBytes:
         file, text = await db.read(repository.read_file, actor, folder_id, file_id, with_text=include_content)
         return JsonBytes(file_body(file, content=text))
+
+    @routes.post("/{folder_id}/upload", deprecated=is_source, openapi_extra=FORM_DOCUMENTATION)
+    async def upload_file(
+        request: Request,
+        actor: ActingUser,
+        folder_id: FolderIdPath,
+        duplicate_handling: OnDuplicate = "suffix",
+        name: StoredText | None = None,
+    ) -> JsonBytes:
+        await db.read(repository.get_folder, actor, folder_id)  # before anything is taken in
+        upload = await receive(request, max_bytes)
+        done = await service.upload(actor, folder_id, upload, name=name, on_duplicate=duplicate_handling)
+        body = file_body(done.file, name=done.file.name_in(done.folder.name))
+        return JsonBytes(body, headers={"x-upload-result": "skipped"} if done.was_skipped else None)
 
     @routes.delete("/{folder_id}/{file_id}", status_code=204, deprecated=is_source)
     async def delete_file(actor: ActingUser, folder_id: FolderIdPath, file_id: FileIdPath) -> Response:

@@ -1,6 +1,7 @@
 """Folders, files and their passages on the wire."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints
@@ -32,6 +33,14 @@ class FolderUpdate(BaseModel):
     instructions: StoredText | None = None
     metadata: StoredJson | None = None
     embedding_config: GivenEmbedding | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file as it was sent."""
+
+    name: str
+    data: bytes
 
 
 def folder_body(folder: Folder, *, is_source: bool = False) -> dict[str, Any]:

@@ -2,19 +2,26 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from sqlalchemy import Connection
 
 from remanence.core.actor import Actor
-from remanence.core.file import FilePassage, Folder
+from remanence.core.file import File, FilePassage, Folder
 from remanence.core.llm import EmbeddingConfig
 from remanence.core.page import Page
 from remanence.core.vector import Vector
 from remanence.db.database import Database
+from remanence.errors import BadArgument
 from remanence.files import repository
-from remanence.files.schemas import FolderCreate, FolderUpdate
+from remanence.files.formats import format_of
+from remanence.files.naming import choose_name, free_name
+from remanence.files.processing import KIND
+from remanence.files.schemas import FolderCreate, FolderUpdate, Upload
+from remanence.jobs import repository as jobs
+from remanence.jobs.workers import Workers
 from remanence.kit.clock import utc_now
-from remanence.kit.ids import new_folder_id
+from remanence.kit.ids import new_file_id, new_folder_id
 from remanence.llm.catalogue import Catalogue
 from remanence.search.chunks import document_id, passage_id
 from remanence.search.embedding import embed_anew
@@ -31,10 +38,21 @@ class FoundPassage:
     snippet: str
 
 
+OnDuplicate = Literal["suffix", "skip", "error", "replace"]
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    file: File
+    folder: Folder
+    was_skipped: bool = False
+
+
 class FileService:
     def __init__(
         self,
         db: Database,
+        workers: Workers,
         index: SearchIndex,
         search: Search,
         catalogue: Catalogue,
@@ -42,6 +60,7 @@ class FileService:
         default_embedding: str | None,
     ) -> None:
         self._db = db
+        self._workers = workers
         self._index = index
         self._search = search
         self._catalogue = catalogue
@@ -108,6 +127,54 @@ class FileService:
             repository.delete_file(connection, self._index, actor, folder_id, file_id)
 
         await self._db.write(write)
+
+    async def upload(
+        self, actor: Actor, folder_id: str, upload: Upload, *, name: str | None, on_duplicate: OnDuplicate
+    ) -> Uploaded:
+        """Keeps the file, and has it read soon.
+
+        Raises NotFound, UnknownType, and BadArgument for a name that is none or that must not be there yet.
+        """
+        chosen = choose_name(upload.name, name)
+        form = format_of(chosen)
+
+        def write(connection: Connection) -> Uploaded:
+            folder = repository.get_folder(connection, actor, folder_id)
+            repository.lock_folder(connection, folder_id)
+            known = repository.find_duplicate(connection, folder_id, chosen)
+            if known is not None and on_duplicate == "skip":
+                return Uploaded(known, folder, was_skipped=True)
+            if known is not None and on_duplicate == "error":
+                raise BadArgument(
+                    f"There is a file named {chosen!r} in this folder already. Choose another name, or another "
+                    "duplicate_handling: suffix, skip or replace."
+                )
+            if known is not None and on_duplicate == "replace":
+                repository.delete_file(connection, self._index, actor, folder_id, known.id)
+            now = utc_now()
+            file = File(
+                id=new_file_id(),
+                organization_id=actor.organization_id,
+                folder_id=folder.id,
+                name=free_name(chosen, repository.taken_names(connection, folder_id)),
+                original_name=chosen,
+                type=form.media_type,
+                size=len(upload.data),
+                status="parsing",
+                created_at=now,
+                updated_at=now,
+                created_by_id=actor.user_id,
+                last_updated_by_id=actor.user_id,
+            )
+            repository.insert_file(connection, file)
+            repository.keep_upload(connection, file.id, upload.data)
+            repository.give_to_agents(connection, file, folder.name)
+            jobs.enqueue(connection, actor, KIND, {"file_id": file.id}, source_id=folder.id)
+            return Uploaded(file, folder)
+
+        uploaded = await self._db.write(write)
+        self._workers.wake()
+        return uploaded
 
     async def list_passages(
         self, actor: Actor, folder_id: str, page: Page

@@ -135,6 +135,10 @@ class KeyRing:
         named = {"digest": self._digest(text)} if text.startswith(KEY_PREFIX) else {"id": text}
         await self._delete(actor, named | {"kind": "client"}, everyones=everyones)
 
+    def forget(self) -> None:
+        """Every key is asked for again."""
+        self._known.clear()
+
     async def _note_use(self, key: ApiKey) -> None:
         """Seldom: nobody wants to know it by the second, and it is a write."""
         now = utc_now()

@@ -3,6 +3,7 @@
 from remanence.db.tables.accounts import OrganizationRow, UserRow
 from remanence.db.tables.agents import AgentRow, AgentSecretRow, AgentTagRow
 from remanence.db.tables.archives import ArchivePassageRow, ArchiveRow, ArchivesAgentsRow, PassageTagRow
+from remanence.db.tables.audit import AuditRow
 from remanence.db.tables.base import Base
 from remanence.db.tables.batches import BatchItemRow
 from remanence.db.tables.blocks import BlockRow, BlocksAgentsRow, BlockTagRow
@@ -11,6 +12,7 @@ from remanence.db.tables.files import (
     FileContentRow,
     FileRow,
     FilesAgentsRow,
+    FileUploadRow,
     SourcePassageRow,
     SourceRow,
     SourcesAgentsRow,
@@ -50,6 +52,7 @@ __all__ = [
     "ArchivePassageRow",
     "ArchiveRow",
     "ArchivesAgentsRow",
+    "AuditRow",
     "Base",
     "BatchItemRow",
     "BlockRow",
@@ -62,6 +65,7 @@ __all__ = [
     "EmbeddingModelRow",
     "FileContentRow",
     "FileRow",
+    "FileUploadRow",
     "FilesAgentsRow",
     "GroupRow",
     "GroupTurnRow",

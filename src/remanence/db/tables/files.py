@@ -3,7 +3,17 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Boolean, ForeignKey, Index, Integer, String, Text, UniqueConstraint, false
+from sqlalchemy import (
+    Boolean,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Text,
+    UniqueConstraint,
+    false,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from remanence.core.llm import EmbeddingConfig
@@ -56,6 +66,15 @@ class FileContentRow(Base):
 
     file_id: Mapped[str] = mapped_column(ForeignKey("files.id", ondelete="CASCADE"), primary_key=True)
     text: Mapped[str] = mapped_column(Text, nullable=False)
+
+
+class FileUploadRow(Base):
+    """The bytes of a file until they are read; then its text is enough."""
+
+    __tablename__ = "file_uploads"
+
+    file_id: Mapped[str] = mapped_column(ForeignKey("files.id", ondelete="CASCADE"), primary_key=True)
+    data: Mapped[bytes] = mapped_column(LargeBinary, nullable=False)
 
 
 class FilesAgentsRow(Identified, Owned, Audited, Base):

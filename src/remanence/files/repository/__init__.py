@@ -11,6 +11,7 @@ from remanence.files.repository.attached import (
     save_files,
 )
 from remanence.files.repository.files import (
+    begin_count,
     count_files,
     delete_file,
     find_duplicate,
@@ -41,14 +42,23 @@ from remanence.files.repository.folders import (
 )
 from remanence.files.repository.holders import give_to_agents, rename_for_agents, touch_agent, touch_holders
 from remanence.files.repository.passages import find_passages, insert_passages, list_passages, set_models
+from remanence.files.repository.uploads import (
+    complete_unless_waiting,
+    drop_upload,
+    keep_upload,
+    load_upload,
+)
 
 __all__ = [
     "attach_folders",
+    "begin_count",
+    "complete_unless_waiting",
     "count_files",
     "count_folders",
     "delete_file",
     "delete_folder",
     "detach_folders",
+    "drop_upload",
     "find_duplicate",
     "find_file",
     "find_folder",
@@ -60,6 +70,7 @@ __all__ = [
     "insert_file",
     "insert_folder",
     "insert_passages",
+    "keep_upload",
     "list_agent_ids",
     "list_files",
     "list_files_of",
@@ -68,6 +79,7 @@ __all__ = [
     "load_shelf",
     "load_text",
     "load_texts",
+    "load_upload",
     "lock_folder",
     "page_agent_files",
     "page_agent_folders",

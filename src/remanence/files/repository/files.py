@@ -129,6 +129,12 @@ def set_progress(connection: Connection, file_id: str, **changes: Any) -> bool:
     return connection.execute(update(FileRow).where(FileRow.id == file_id).values(**values)).rowcount > 0
 
 
+def begin_count(connection: Connection, file_id: str) -> None:
+    """None of its passages has vectors yet; a file that is read again keeps its count."""
+    fresh = (FileRow.id == file_id, FileRow.chunks_embedded.is_(None))
+    connection.execute(update(FileRow).where(*fresh).values(chunks_embedded=0))
+
+
 def delete_file(
     connection: Connection, index: SearchIndex, actor: Actor, folder_id: str, file_id: str
 ) -> File:

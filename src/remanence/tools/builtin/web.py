@@ -7,12 +7,12 @@ from typing import Any
 import aiohttp
 
 from remanence.core.conform import as_list, as_object
+from remanence.core.readable import readable_text
 from remanence.kit import json
 from remanence.kit.addresses import is_no_metadata, is_public
 from remanence.kit.json import JsonObject
 from remanence.kit.outside import NotFetched, fetch
 from remanence.tools.builtin.outcome import ToolFailure
-from remanence.tools.builtin.readable import readable_text
 
 _MAX_BYTES = 5 * 1024 * 1024
 _TIMEOUT_S = 20

@@ -1,0 +1,1 @@
+"""Organisations and users, as admins look after them."""
