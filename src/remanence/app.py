@@ -120,6 +120,7 @@ from remanence.tools.memory_past import MemoryPast
 from remanence.tools.programs import Programs
 from remanence.tools.recall import ConversationSearch
 from remanence.tools.run_endpoints import router as tool_run_routes
+from remanence.tools.voice import VoiceMemory
 from remanence.tools.writing import ToolWriter
 from remanence.tools.writing import router as writing_routes
 from remanence.transfer.endpoints import router as transfer_routes
@@ -265,6 +266,7 @@ class _House:
             Programs(db, code),
             WebTools(_web_access(settings)),
             FileTools(db, self._files),
+            VoiceMemory(search, self._archives),
         )
         self._tool_runs = AgentToolRuns(db, self._executor, index)
         images = ImageFetcher(allows)
@@ -294,7 +296,7 @@ class _House:
             db, self._jobs, self._supervisor, callbacks, images, at_once=settings.batch_at_once
         )
         self._executor.messenger = AgentMessenger(db, self._runs, self._background)
-        self._rounds = Rounds(db, self._runs, self._supervisor)
+        self._rounds = Rounds(db, self._runs, self._supervisor, images)
         checkpoint.followers = (self._helpers, self._rounds)
 
     async def open(self) -> None:

@@ -238,6 +238,7 @@ SENDING = {
     "mcp.transports": "The tools of a server, over stdio, SSE and HTTP, are there at once, and agents call them.",
     "agents.create.multi-agent-tools": "include_multi_agent_tools adds the three tools that reach other agents.",
     "multi-agent.ask": "An agent asks another, which sees who asks, and goes on with its answer.",
+    "multi-agent.cancel": "Cancelling an agent's run cancels the runs that it waits for, however deep.",
     "multi-agent.bounds": "Unknown agents, oneself and questions back are error returns.",
     "multi-agent.no-deadlock": "Two agents that ask each other at once both come to an end.",
     "multi-agent.tags": "All agents with certain tags are asked, but not the sender.",
@@ -440,6 +441,14 @@ REVISIONS = {
     "revisions.undo-run": "What a run wrote is taken back at once, and later writes stay.",
 }
 
+VOICE = {
+    "agents.create.voice-tools": "The voice kinds begin with tools of their own, and a voice agent with its helper.",
+    "voice.visit": "A voice agent's helper comes when the buffer is full, and leaves the newest messages alone.",
+    "voice.keeping": "What the helper keeps is in the voice agent's archive; what it knows of the user in its block.",
+    "voice.search": "search_memory finds what was said and what was kept, by words and by time.",
+    "voice.retired-route": "The old voice route is a 410 that says where to go.",
+}
+
 GROUPS = {
     "groups.create": "Groups of every kind are made; members and managers that do not fit are a 4xx, and change nothing.",
     "groups.blocks": "A block that is shared is held by every member; one with its label in the way is a 409.",
@@ -614,6 +623,7 @@ PROMISES = (
     | LASTING
     | REVISIONS
     | GROUPS
+    | VOICE
     | SLEEPTIME
     | CLIENTS
     | PROVIDERS
@@ -627,9 +637,7 @@ PROMISES = (
     | BATCHES
 )
 
-GAPS = {
-    "agents.create.voice-tools": "The voice kinds begin with tools of their own; they are not among the built-ins yet.",
-}
+GAPS: dict[str, str] = {}
 
 UNSERVED: dict[str, str] = {}
 """Operations of the first priority that no route serves yet, and what they come with."""

@@ -10,6 +10,7 @@ from tests.support.script import Gate, calls, says
 from tests.support.scripted_model import ScriptedModel
 from tests.support.server import RunningServer
 from tests.support.talks import Talk
+from tests.support.waiting import until_sync
 
 from remanence.kit.json import JsonObject
 
@@ -110,3 +111,66 @@ async def test_two_that_ask_each_other_at_once_both_come_to_an_end(
         answers = await asyncio.gather(*sends)
     assert all(answer["stop_reason"]["stop_reason"] == "end_turn" for answer in answers)
     assert "error" in {status for answer in answers for status, _ in returns(answer["messages"])}
+
+
+@pytest.mark.promise("multi-agent.tags")
+def test_tags_that_all_must_have_and_tags_of_which_one_is_enough(talk: Talk) -> None:
+    ann, _ = pair(talk, tags=["lead"])
+    named = {
+        name: talk.agent(name=name, tags=tags)
+        for name, tags in (("Cid", ["team", "red"]), ("Dee", ["team", "blue"]), ("Eli", ["team", "grey"]))
+    }
+    asked: list[set[str]] = []
+    for match_all, match_some, count in (
+        (["team"], ["red", "blue"], 2),
+        ([], ["grey"], 1),
+        (["team"], [], 3),
+    ):
+        ask = calls(ASK_ALL, message="Ready?", match_all=match_all, match_some=match_some)
+        lines = [ask, *(says("Yes.") for _ in range(count)), says("Well.")]
+        ((status, text),) = returns(talk.say(ann, "Ask them.", *lines)["messages"])
+        assert status == "success"
+        asked.append({name for name, agent in named.items() if agent["id"] in text})
+    assert asked == [{"Cid", "Dee"}, {"Eli"}, {"Cid", "Dee", "Eli"}]
+
+
+@pytest.mark.promise("multi-agent.bounds")
+def test_more_agents_than_can_be_asked_at_once_are_not_asked_at_all(talk: Talk) -> None:
+    ann, _ = pair(talk)
+    for number in range(26):
+        talk.agent(name=f"Number {number}", tags=["crowd"])
+    ask = calls(ASK_ALL, message="Ready?", match_all=["crowd"], match_some=[])
+    ((status, text),) = returns(talk.say(ann, "Ask them.", ask, says("Too many."))["messages"])
+    assert (status, "at most 25" in text) == ("error", True)
+
+
+@pytest.mark.promise("multi-agent.bounds")
+def test_a_message_goes_through_so_many_agents_and_no_more(talk: Talk) -> None:
+    row = [talk.agent(name=f"Agent {n}", include_multi_agent_tools=True) for n in range(10)]
+    # Those beyond the eighth are never reached: the ninth is told to answer with what it has.
+    asks = [calls(ASK, message="Pass it on.", other_agent_id=row[n + 1]["id"]) for n in range(9)]
+    answers = [says("Well.") for _ in range(9)]
+    assert talk.say(row[0], "Go.", *asks, *answers)["stop_reason"]["stop_reason"] == "end_turn"
+    assert "gone through 8 agents" in str(talk.history(row[8]))
+    assert talk.get("/v1/runs/", agent_id=row[9]["id"]) == []
+
+
+@pytest.mark.promise("multi-agent.cancel")
+def test_whoever_stops_waiting_stops_what_was_waited_for(talk: Talk) -> None:
+    ann, bob = pair(talk)
+    cid = talk.agent(name="Cid")
+    gate = Gate()
+    talk.model.script(
+        calls(ASK, message="What is best?", other_agent_id=bob["id"]),
+        calls(ASK, message="What is best?", other_agent_id=cid["id"]),
+        says("Figs.").held(gate),
+    )
+    body = {"input": "Ask Bob."}
+    run = talk.ask("POST", f"/v1/agents/{ann['id']}/messages/async", json=body)
+    gate.reached.wait_sync()
+    talk.ask("POST", f"/v1/agents/{ann['id']}/messages/cancel", json={"run_ids": [run["id"]]})
+    until_sync(lambda: talk.get("/v1/runs/active") == [])
+    gate.open()
+    assert [each["status"] for each in talk.get("/v1/runs/")] == ["cancelled"] * 3
+    for agent in (ann, bob, cid):
+        assert talk.say(agent, "Still there?", says("Yes."))["stop_reason"]["stop_reason"] == "end_turn"

@@ -50,6 +50,7 @@ SAID: JsonObject = {"input": "Hello?"}
 NEVER = {
     "PATCH /v1/agents/{agent_id}/messages/{message_id}",
     "PATCH /v1/groups/{group_id}/messages/{message_id}",
+    "POST /v1/voice-beta/{agent_id}/chat/completions",
 }
 """Refused to everyone, whatever the ids."""
 

@@ -42,6 +42,8 @@ class HelperKind(Frozen):
     tools: tuple[str, ...] | None = None
     """Where they are not those of its type."""
     rules: tuple[ToolRule, ...] | None = None
+    numbers_lines: bool = False
+    """The lines of its transcripts have numbers, by which it says what to keep."""
     forgets: bool = False
     """Each visit begins with an empty window."""
     is_hidden: bool = False
@@ -73,7 +75,7 @@ VOICE = HelperKind(
     run_type="voice_sleeptime_agent_send_message_async",
     buffer=(15, 30),
     visit="voice_visit.md",
-    persona="memory_persona.md",
+    numbers_lines=True,
     forgets=True,
 )
 
@@ -115,3 +117,12 @@ def next_turn(counter: int | None, frequency: int | None) -> tuple[int, bool]:
     every = max(frequency or 1, 1)
     after = ((-1 if counter is None else counter) + 1) % every
     return after, after == every - 1
+
+
+def due_of_buffer(count: int, kind: HelperKind, group: Group) -> int:
+    """How many of the messages that have gathered the helpers get, from the oldest on."""
+    if kind.buffer is None:
+        return count
+    least = kind.buffer[0] if group.min_message_buffer_length is None else group.min_message_buffer_length
+    most = group.max_message_buffer_length or kind.buffer[1]
+    return count - min(least, most - 1) if count > most else 0

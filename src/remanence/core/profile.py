@@ -37,6 +37,8 @@ class Profile:
     forces_autoclear: bool = False
     inner_thoughts_in_arguments: bool = True
     needs_sleeptime: bool = False
+    archives_for_manager: bool = False
+    """What it keeps goes into the archive of the agent that it helps."""
     ignores_model_in_base_rules: bool = False
     """Keeps its base rules even with models that are known to do well without."""
 
@@ -119,6 +121,8 @@ _PROFILES = {
                 "finish_rethinking_memory",
             ),
             first_messages="system_only",
+            archives_for_manager=True,
+            ignores_model_in_base_rules=True,
         ),
     )
 }
@@ -163,7 +167,9 @@ def greeting() -> tuple[str, str]:
 DEFAULT_BLOCK_DESCRIPTIONS: Mapping[str, str] = tomllib.loads(read_text("blocks.toml"))
 """By label, for blocks created without a description."""
 
-_EXIT_TOOLS = frozenset({"send_message", "send_message_to_agent_async", "memory_finish_edits"})
+_EXIT_TOOLS = frozenset(
+    {"send_message", "send_message_to_agent_async", "memory_finish_edits", "finish_rethinking_memory"}
+)
 _CONTINUE_TOOLS = frozenset(
     {
         "conversation_search",
@@ -177,6 +183,9 @@ _CONTINUE_TOOLS = frozenset(
         "memory_insert",
         "memory_rethink",
         *FILE_TOOLS,
+        "search_memory",
+        "store_memories",
+        "rethink_user_memory",
     }
 )
 

@@ -1,5 +1,6 @@
 """Messages told as text: for the model that summarises them, and as a summary where there is no model."""
 
+import re
 from collections.abc import Sequence
 
 from remanence.core.message import ImagePart, Message, TextPart, ToolReturn
@@ -21,6 +22,20 @@ def render_transcript(messages: Sequence[Message], *, most_chars: int, timezone:
         longest = max(longest // 2, _SHORTEST_CHARS)
         lines = _lines(messages, longest, timezone)
     return "\n".join(_without_middle(lines, most_chars))
+
+
+def number_lines(text: str) -> str:
+    """So that a reader can say which lines it means; `read_numbered` finds them again."""
+    return "\n".join(f"{number}. {line}" for number, line in enumerate(text.split("\n"), 1))
+
+
+def read_numbered(text: str) -> dict[int, str]:
+    """The numbered lines in a text: those in one rising row, from 1 on."""
+    found: dict[int, str] = {}
+    for match in re.finditer(r"(?m)^(\d+)\. (.*)$", text):
+        if int(match[1]) == len(found) + 1:
+            found[len(found) + 1] = match[2]
+    return found
 
 
 def extract_summary(messages: Sequence[Message], *, most_chars: int, timezone: str | None) -> str:

@@ -17,7 +17,7 @@ from remanence.edge.fields import StoredText
 from remanence.edge.parameters import AgentIdPath, BlockIdPath, MessageIdPath, id_path, page_parameters
 from remanence.edge.responses import JsonBytes, message_body
 from remanence.edge.routes import make_routes
-from remanence.errors import NotAllowed
+from remanence.errors import Gone, NotAllowed
 from remanence.groups import founding
 from remanence.groups.rounds import Rounds
 from remanence.groups.schemas import GroupCreate, GroupSend, GroupUpdate
@@ -90,6 +90,12 @@ def router(db: Database, helpers: Helpers, rounds: Rounds, speaker: GroupSpeaker
             return [group_body(group) for group in found]
 
         return JsonBytes(await db.read(read))
+
+    @routes.post("/voice-beta/{agent_id}/chat/completions", tags=["voice"], deprecated=True)
+    async def voice_completions(agent_id: str) -> JsonBytes:
+        raise Gone(
+            "This route is retired. Speak to voice agents as to all others: POST /v1/agents/…/messages."
+        )
 
     return routes
 

@@ -52,11 +52,13 @@ _PROMPTS = {"supervisor": "group_lead.md", "dynamic": "group_choice.md"}
 class Rounds:
     """Begins rounds, ends them, and is a follower of their turns."""
 
-    def __init__(self, db: Database, service: RunService, supervisor: Supervisor) -> None:
+    def __init__(
+        self, db: Database, service: RunService, supervisor: Supervisor, images: ImageFetcher
+    ) -> None:
         self._db = db
         self._service = service
         self._supervisor = supervisor
-        self._images = ImageFetcher()
+        self._images = images
 
     async def begin(self, actor: Actor, group_id: str, request: SendRequest) -> Turn:
         """Returns once the message is on disk. Raises NotFound, Invalid, and AgentBusy during a round."""

@@ -13,10 +13,18 @@ from remanence.agents.service import AgentService
 from remanence.core.actor import Actor
 from remanence.core.agent import Agent, AgentState
 from remanence.core.group import Group
-from remanence.core.helper import CAPTURE, CAPTURE_MARK, HelperKind, helper_of, kind_of, next_turn
+from remanence.core.helper import (
+    CAPTURE,
+    CAPTURE_MARK,
+    HelperKind,
+    due_of_buffer,
+    helper_of,
+    kind_of,
+    next_turn,
+)
 from remanence.core.message import Message
 from remanence.core.prompts import read_text
-from remanence.core.transcript import render_transcript
+from remanence.core.transcript import number_lines, render_transcript
 from remanence.errors import NotFound
 from remanence.kit.ids import AgentId, new_id
 from remanence.memory import repository as blocks
@@ -147,15 +155,16 @@ class Helpers:
         if found is None or kind_of(found) != kind:
             return []
         group = repository.get_group(connection, actor, found.id, locks=True)
-        counter, is_due = next_turn(group.turns_counter, group.sleeptime_agent_frequency)
-        if not is_due:
+        if kind.buffer is None:
+            counter, is_due = next_turn(group.turns_counter, group.sleeptime_agent_frequency)
             repository.update_group(connection, group.id, {"turns_counter": counter})
-            return []
+            if not is_due:
+                return []
         since = messages.list_since(connection, agent.id, group.last_processed_message_id, until)
-        last = since[-1].id if since else group.last_processed_message_id
-        repository.update_group(
-            connection, group.id, {"turns_counter": counter, "last_processed_message_id": last}
-        )
+        since = since[: due_of_buffer(len(since), kind, group)]
+        if not since:
+            return []
+        repository.update_group(connection, group.id, {"last_processed_message_id": since[-1].id})
         visits = [self._visit(connection, actor, agent, each, kind, since) for each in group.agent_ids]
         return [visit for visit in visits if visit is not None]
 
@@ -176,6 +185,7 @@ class Helpers:
         told = render_transcript(since, most_chars=room, timezone=agent.timezone)
         if not told:
             return None
+        told = number_lines(told) if kind.numbers_lines else told
         _share_blocks(connection, actor, agent, helper)
         recompile(
             connection, actor, helper.id

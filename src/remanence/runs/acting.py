@@ -160,6 +160,7 @@ async def act(
             senders,
             run.run.group_id,
             acted.files,
+            _told(run, state) if each.tool.tool_type == "letta_voice_sleeptime_core" else "",
         )
         return await doors.execute(each.tool, each.arguments, context)
 
@@ -191,6 +192,13 @@ async def act(
     finally:
         if ready:
             acted.ran_ns = time.perf_counter_ns() - began
+
+
+def _told(run: RunPlan, state: AgentState) -> str:
+    """What was said to the agent in this run; in one that was taken over it is in the window only."""
+    heard = [each.message for each in state.window if each.message.run_id == run.run.id]
+    said = {message.id: message.text for message in (*heard, *run.inputs) if message.role == "user"}
+    return "\n".join(said.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from remanence.core.llm import InContext, Tape
 from remanence.core.message import Message, pending_request, text_parts
 from remanence.core.open_files import FileSet, apply_file_edit
 from remanence.core.passage import PassageAdded
+from remanence.core.profile import profile_of
 from remanence.core.revision import Author, AuthorKind
 from remanence.core.run import Step, is_turn_over
 from remanence.db.database import Database
@@ -271,7 +272,8 @@ class Checkpoint:
             if not block_edits(record.edits):
                 files.touch_agent(connection, state.agent.id)
         owner = state.agent.id
-        if author.kind == "capture":  # what it keeps belongs to the agent that it keeps it for
+        keeps_for_another = profile_of(state.agent.agent_type).archives_for_manager
+        if author.kind == "capture" or keeps_for_another:
             found = groups_of_member(connection, run.actor, owner)
             owner = next((group.manager_agent_id for group in found if group.manager_agent_id), owner)
         for edit in record.edits:

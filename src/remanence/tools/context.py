@@ -27,6 +27,8 @@ class ToolContext:
     """The group in whose conversation the agent speaks."""
     files: tuple[AgentFile, ...] = ()
     """In the folders of the agent."""
+    told: str = ""
+    """What the agent was told in this run, for the tools that are about it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from remanence.tools.mcp.service import McpService
 from remanence.tools.memory_past import MemoryPast
 from remanence.tools.programs import Programs
 from remanence.tools.recall import ConversationSearch
+from remanence.tools.voice import VoiceMemory
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +54,7 @@ class ToolExecutor:
         programs: Programs,
         web: WebTools,
         files: FileTools,
+        voice: VoiceMemory,
     ) -> None:
         self._conversation = conversation
         self._archival = archival
@@ -64,6 +66,7 @@ class ToolExecutor:
         self._programs = programs
         self._web = web
         self._files = files
+        self._voice = voice
 
     async def execute(self, tool: Tool, args: JsonObject, context: ToolContext) -> ToolResult:
         args = args if tool.tool_type in _FOREIGN else canonical_arguments(tool.name, args)
@@ -102,6 +105,9 @@ class ToolExecutor:
             return await self._call_mcp(tool, args, context)
         if tool.tool_type == "letta_multi_agent_core" and self.messenger is not None:
             return ToolResult(await self.messenger.run(tool.name, args, context), succeeded=True)
+        if tool.tool_type == "letta_voice_sleeptime_core":
+            outcome = await self._voice.run(tool.name, args, context)
+            return ToolResult(outcome.text, succeeded=True, edits=outcome.edits, unmerged=outcome.unmerged)
         if tool.name == SPEAKING_TOOL:
             return ToolResult(SENT, succeeded=True)
         if tool.name == "conversation_search":

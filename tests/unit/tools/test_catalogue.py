@@ -37,6 +37,10 @@ def test_names_types_and_parameters_are_those_of_the_contract():
             "letta_core: memory_undo(label, ?revision)",
             "letta_builtin: web_search(query, ?num_results, ?category, ?include_text, ?include_domains, ?exclude_domains, ?start_published_date, ?end_published_date, ?user_location)",
             "letta_builtin: fetch_webpage(url)",
+            "letta_voice_sleeptime_core: search_memory(?convo_keyword_queries, ?start_minutes_ago, ?end_minutes_ago)",
+            "letta_voice_sleeptime_core: store_memories(chunks)",
+            "letta_voice_sleeptime_core: rethink_user_memory(new_memory)",
+            "letta_voice_sleeptime_core: finish_rethinking_memory()",
         ]
     )
 
