@@ -303,6 +303,49 @@ def test_a_helper_comes_along_with_the_agent_it_helps(talk: Talk) -> None:
     assert len(talk.get("/v1/agents/")) == 4
 
 
+@pytest.mark.promise("agents.files.groups")
+def test_groups_of_every_kind_come_along_with_the_agent_that_opens_them(talk: Talk) -> None:
+    lead, ann, bob = (talk.agent(name=name) for name in ("lead", "ann", "bob"))
+    ids = [ann["id"], bob["id"]]
+    for config in (
+        {"manager_type": "supervisor", "manager_agent_id": lead["id"]},
+        {"manager_type": "dynamic", "manager_agent_id": lead["id"], "max_turns": 3},
+        {"manager_type": "round_robin", "max_turns": 2},
+    ):
+        body = {"agent_ids": ids, "description": config["manager_type"], "manager_config": config}
+        made = talk.ask("POST", "/v1/groups/", json=body)
+    talk.model.script(says("Figs."), says("Dates."))
+    talk.ask("POST", f"/v1/groups/{made['id']}/messages", json={"input": "What is best?"})
+    assert taken(talk.http, bob["id"])["groups"] == []
+    alone = brought(talk.http, taken(talk.http, bob["id"]))
+    assert len(talk.get(f"/v1/groups/{made['id']}/messages")) == 3, alone
+
+    led = taken(talk.http, lead["id"])
+    assert [each["name"] for each in led["agents"]] == ["lead", "ann", "bob"]
+    assert [each["manager_config"]["manager_type"] for each in led["groups"]] == ["supervisor", "dynamic"]
+    new_lead, *members = brought(talk.http, led)
+    group = talk.tenant.state(new_lead)["managed_group"]
+    assert (group["manager_type"], group["max_turns"], group["agent_ids"]) == ("dynamic", 3, members)
+    assert group["termination_token"] == "DONE!"
+
+    file = taken(talk.http, ann["id"])
+    assert [each["manager_config"] for each in file["groups"]] == [
+        {"manager_type": "round_robin", "manager_agent_id": None, "max_turns": 2}
+    ]
+    new_ann, new_bob = brought(talk.http, file)
+    (copy,) = talk.get(f"/v1/agents/{new_bob}/groups")
+    assert (copy["agent_ids"], copy["max_turns"]) == ([new_ann, new_bob], 2)
+    said = talk.get(f"/v1/groups/{copy['id']}/messages")
+    assert [(each["sender_id"], each["content"]) for each in said] == [
+        (None, "What is best?"),
+        (new_ann, "Figs."),
+        (new_bob, "Dates."),
+    ]
+    talk.model.script(says("Rain."), says("Snow."))
+    talk.ask("POST", f"/v1/groups/{copy['id']}/messages", json={"input": "And worst?"})
+    assert f"({new_bob}) said in the group" in str(talk.model.journal[-2].messages)
+
+
 @pytest.mark.promise("agents.files.legacy")
 def test_the_older_format_is_read(talk: Talk) -> None:
     file = json.decode((Path(__file__).parent / "legacy.af").read_bytes())

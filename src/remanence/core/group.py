@@ -98,7 +98,7 @@ def next_turn_in(
         return None
     spoken = turn.spoken + 1
     ids = group.agent_ids
-    if not ids or spoken >= (group.max_turns or len(ids)):
+    if not ids or spoken >= min(group.max_turns or len(ids), MOST_TURNS):
         return None
     following = ids[(ids.index(speaker) + 1) % len(ids)] if speaker in ids else ids[spoken % len(ids)]
     return NextTurn(speaker=following, turn=turn.model_copy(update={"spoken": spoken}))
@@ -112,7 +112,7 @@ def _after_dynamic(
         return None
     if speaker != manager:
         spoken = turn.spoken + 1
-        if spoken >= (group.max_turns or _TURNS_OF_DYNAMIC):
+        if spoken >= min(group.max_turns or _TURNS_OF_DYNAMIC, MOST_TURNS):
             return None
         return NextTurn(speaker=manager, turn=turn.model_copy(update={"spoken": spoken}))
     if (group.termination_token or DONE) in words:

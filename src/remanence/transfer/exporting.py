@@ -1,4 +1,4 @@
-"""An agent as a file: itself, the group it leads with its members, and all that hangs on them."""
+"""An agent as a file: itself, the groups it leads or opens with their members, and all that hangs on them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from remanence.agents import repository as agents
 from remanence.agents.conversations.repository import get_conversation, list_conversations
 from remanence.agents.conversations.schemas import ConversationFilter
-from remanence.agents.groups.repository import managed_groups
+from remanence.agents.groups.repository import groups_of_member, list_managed
 from remanence.agents.queries import EVERYTHING
 from remanence.agents.schemas import dump_config
 from remanence.archives import repository as archives
@@ -16,7 +16,7 @@ from remanence.core.actor import Actor
 from remanence.core.agent import Agent, Relations
 from remanence.core.block import Block
 from remanence.core.conversation import Conversation
-from remanence.core.group import Group
+from remanence.core.group import Group, first_speaker
 from remanence.core.message import Message
 from remanence.core.page import Page
 from remanence.db.migrate import newest_revision
@@ -62,18 +62,18 @@ def export_agent(
 ) -> JsonObject:
     """Raises NotFound, and BadArgument for a conversation of another agent."""
     first = agents.get_agent(connection, actor, agent_id)
-    group = managed_groups(connection, actor, [first.id]).get(first.id)
-    members = [agents.get_agent(connection, actor, each) for each in group.agent_ids] if group else []
-    found = [first, *(each for each in members if each.id != first.id)]
+    groups = _groups_of(connection, actor, first)
+    ids = dict.fromkeys(each for group in groups for each in group.agent_ids if each != first.id)
+    found = [first, *(agents.get_agent(connection, actor, each) for each in ids)]
     relations = agents.load_relations(connection, actor, found, EVERYTHING, vault)
     local = _LocalIds()
     local.all("agent", (agent.id for agent in found))
-    if group is not None:
-        local.add("group", group.id)
+    local.all("group", (group.id for group in groups))
     bodies = [
-        _agent_body(connection, actor, agent, relations[agent.id], options, local, group) for agent in found
+        _agent_body(connection, actor, agent, relations[agent.id], options, local, groups) for agent in found
     ]
-    shared = blocks.get_blocks(connection, actor, group.shared_block_ids) if group else []
+    shared_ids = dict.fromkeys(each for group in groups for each in group.shared_block_ids)
+    shared = blocks.get_blocks(connection, actor, shared_ids)
     held = {block.id: block for agent in found for block in relations[agent.id].blocks}
     held |= {block.id: block for block in shared}
     tools = {tool.id: tool for agent in found for tool in relations[agent.id].tools}
@@ -82,7 +82,7 @@ def export_agent(
     local.all("mcp_server", (each.id for each in mcp))
     return {
         "agents": bodies,
-        "groups": [_group_body(group, local)] if group else [],
+        "groups": [_group_body(group, local) for group in groups],
         "blocks": [_block_body(block, local) for block in held.values()],
         "files": [],
         "sources": [],
@@ -112,13 +112,12 @@ def _agent_body(
     relations: Relations,
     options: ExportOptions,
     local: _LocalIds,
-    group: Group | None,
+    groups: Sequence[Group],
 ) -> JsonObject:
     conversation = options.conversation_id if local.given[agent.id] == "agent-0" else None
     said, window = ([], []) if options.is_scrubbed else _history(connection, actor, agent, conversation)
     local.all("message", (message.id for message in said))
     secrets = {secret.key: "" for secret in relations.secrets}
-    is_member = group is not None and (agent.id in group.agent_ids or agent.id == group.manager_agent_id)
     return {
         "name": agent.name,
         "memory_blocks": [],
@@ -174,8 +173,21 @@ def _agent_body(
         "in_context_message_ids": [local.given[message.id] for message in window],
         "messages": [file_body(message, local.given) for message in said],
         "files_agents": [],
-        "group_ids": [local.given[group.id]] if group is not None and is_member else [],
+        "group_ids": [
+            local.given[group.id]
+            for group in groups
+            if agent.id in group.agent_ids or agent.id == group.manager_agent_id
+        ],
     }
+
+
+def _groups_of(connection: Connection, actor: Actor, agent: Agent) -> list[Group]:
+    """Those that go where this agent goes: it leads them, or a message to them comes to it first."""
+    opened = groups_of_member(connection, actor, agent.id)
+    return [
+        *list_managed(connection, actor, [agent.id]),
+        *(group for group in opened if first_speaker(group) == agent.id),
+    ]
 
 
 def _history(

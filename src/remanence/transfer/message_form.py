@@ -37,7 +37,7 @@ def file_body(message: Message, ids: Mapping[str, str]) -> dict[str, Any]:
         "id": ids[message.id],
         "agent_id": ids[message.agent_id],
         "approval_request_id": ids.get(request, request) if request else None,
-        "group_id": ids.get(message.group_id, message.group_id) if message.group_id else None,
+        "group_id": ids.get(message.group_id) if message.group_id else None,
         "sender_id": ids.get(message.sender_id, message.sender_id) if message.sender_id else None,
     }
 
@@ -88,7 +88,7 @@ def read_messages(
             conversation_id=conversation_id,
             otid=each.otid,
             sender_id=known.get(each.sender_id, each.sender_id) if each.sender_id else None,
-            group_id=known.get(each.group_id, each.group_id) if each.group_id else None,
+            group_id=known.get(each.group_id) if each.group_id else None,
             batch_item_id=each.batch_item_id,
             model=each.model,
         )
