@@ -14,7 +14,7 @@ from remanence.kit.json import JsonObject
 from remanence.sandbox.call import Outcome
 from remanence.tools.archival import ArchivalMemory
 from remanence.tools.builtin.memory import run_memory_tool
-from remanence.tools.builtin.outcome import ToolFailure
+from remanence.tools.builtin.outcome import ToolFailure, ToolOutcome
 from remanence.tools.builtin.spelling import canonical_arguments
 from remanence.tools.builtin.web import WebTools
 from remanence.tools.code import Caller, CodeTools
@@ -43,6 +43,14 @@ class AgentMessenger(Protocol):
         ...
 
 
+class Kit(Protocol):
+    """Tools of one kind, which know themselves what to do with each."""
+
+    async def run(self, name: str, args: JsonObject, context: ToolContext) -> ToolOutcome:
+        """Raises ToolFailure."""
+        ...
+
+
 class ToolExecutor:
     def __init__(
         self,
@@ -65,8 +73,10 @@ class ToolExecutor:
         self._code = code
         self._programs = programs
         self._web = web
-        self._files = files
-        self._voice = voice
+        self._kits: dict[ToolType, Kit] = {
+            "letta_files_core": files,
+            "letta_voice_sleeptime_core": voice,
+        }
 
     async def execute(self, tool: Tool, args: JsonObject, context: ToolContext) -> ToolResult:
         args = args if tool.tool_type in _FOREIGN else canonical_arguments(tool.name, args)
@@ -105,8 +115,8 @@ class ToolExecutor:
             return await self._call_mcp(tool, args, context)
         if tool.tool_type == "letta_multi_agent_core" and self.messenger is not None:
             return ToolResult(await self.messenger.run(tool.name, args, context), succeeded=True)
-        if tool.tool_type == "letta_voice_sleeptime_core":
-            outcome = await self._voice.run(tool.name, args, context)
+        if tool.tool_type in self._kits:
+            outcome = await self._kits[tool.tool_type].run(tool.name, args, context)
             return ToolResult(outcome.text, succeeded=True, edits=outcome.edits, unmerged=outcome.unmerged)
         if tool.name == SPEAKING_TOOL:
             return ToolResult(SENT, succeeded=True)
@@ -119,9 +129,6 @@ class ToolExecutor:
         if tool.name == "archival_memory_search":
             text = await self._archival.search(args, actor=context.actor, agent=context.agent, now=utc_now())
             return ToolResult(text, succeeded=True)
-        if tool.tool_type == "letta_files_core":
-            outcome = await self._files.run(tool.name, args, context)
-            return ToolResult(outcome.text, succeeded=True, edits=outcome.edits)
         if tool.name == "memory_history":
             return ToolResult(await self._past.history(args, context, utc_now()), succeeded=True)
         if tool.name == "memory_undo":

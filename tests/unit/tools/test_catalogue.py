@@ -37,6 +37,9 @@ def test_names_types_and_parameters_are_those_of_the_contract():
             "letta_core: memory_undo(label, ?revision)",
             "letta_builtin: web_search(query, ?num_results, ?category, ?include_text, ?include_domains, ?exclude_domains, ?start_published_date, ?end_published_date, ?user_location)",
             "letta_builtin: fetch_webpage(url)",
+            "letta_files_core: open_files(file_requests, ?close_all_others)",
+            "letta_files_core: grep_files(pattern, ?include, ?context_lines, ?offset)",
+            "letta_files_core: semantic_search_files(query, ?limit)",
             "letta_voice_sleeptime_core: search_memory(?convo_keyword_queries, ?start_minutes_ago, ?end_minutes_ago)",
             "letta_voice_sleeptime_core: store_memories(chunks)",
             "letta_voice_sleeptime_core: rethink_user_memory(new_memory)",
@@ -53,7 +56,7 @@ def test_only_what_changes_nothing_here_may_run_beside_other_calls():
     parallel = [tool.name for tool in builtin_tools() if tool.enable_parallel_execution]
     assert parallel == [
         *("conversation_search", "archival_memory_search", "run_code", "memory_history"),
-        *("web_search", "fetch_webpage"),
+        *("web_search", "fetch_webpage", "grep_files", "semantic_search_files"),
     ]
 
 
