@@ -19,6 +19,7 @@ from rich.text import Text
 
 from bench.adapters import measure_adapters
 from bench.figures import ROWS, Figure, Row
+from bench.groups import measure_groups
 from bench.measures import MEASURES as OF_THE_SERVER
 from bench.measures import Bench, Measure
 from bench.processes import ModelProcess, Storage
@@ -30,6 +31,7 @@ Results = Mapping[str, Mapping[str, Figure]]
 MEASURES: dict[str, Measure] = {
     **OF_THE_SERVER,
     "tools": measure_tools,
+    "groups": measure_groups,
     "adapters": measure_adapters,
 }
 
