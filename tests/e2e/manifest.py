@@ -554,6 +554,7 @@ ATTACHED = {
     "open-files.grep": "Lines are found by regular expressions, page by page, in time that no pattern can stretch.",
     "open-files.notes": "What others open, close, bring or remove is told behind the history, once in each history.",
     "open-files.prompt": "The system message lists folders and files and shows what is open; the overview adds up.",
+    "open-files.search": "Passages of an agent's files are found by meaning, those of other folders are not.",
     "open-files.survive": "What is open stays in view when the history is summed up.",
     "open-files.together": "Files opened by a run, by clients and by other servers at once keep the limit and are seen.",
     "open-files.tool": "An agent opens whole files and parts of them, saved with its step.",

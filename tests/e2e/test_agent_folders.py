@@ -187,3 +187,11 @@ def test_what_becomes_of_a_folder_becomes_of_its_agents(talk: Talk) -> None:
     talk.sdk.folders.delete(folder.id)
     assert files_of(talk, agent) == {}
     assert not tools_of(talk, agent["id"]) & FILE_TOOLS
+
+
+@pytest.mark.promise("agent-files.limits")
+def test_attaching_fills_no_more_than_half_of_the_window(talk: Talk) -> None:
+    folder = Shelved.make(talk, a="word " * 800, b="word " * 800, c="word " * 800, d="word " * 800)
+    agent = talk.agent(context_window_limit=6000)
+    attach(talk, agent, folder)
+    assert open_names(talk, agent) == ["garden/a.txt", "garden/b.txt"]

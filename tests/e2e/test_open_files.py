@@ -11,6 +11,7 @@ from tests.support.model_wire import SeenRequest
 from tests.support.script import Gate, calls, says
 from tests.support.shelves import Shelved, attach, files_of, open_names
 from tests.support.talks import Talk
+from tests.support.waiting import until_sync
 
 from remanence.kit import json
 from remanence.kit.json import JsonObject
@@ -331,3 +332,34 @@ def test_a_person_runs_the_tools_for_files_too(talk: Talk) -> None:
     assert open_names(talk, agent) == ["garden/a.txt"]
     talk.say(agent, "What?", says("A."))
     assert "1: A is here." in notes(talk.model.last)[0]
+
+
+@pytest.mark.promise("open-files.failures")
+def test_an_open_file_too_large_for_the_window_is_named_and_can_be_closed(talk: Talk) -> None:
+    folder = Shelved.make(talk, large="word " * 20_000)
+    agent = talk.agent(context_window_limit=8000, per_file_view_window_char_limit=100_000)
+    attach(talk, agent, folder)
+    assert open_names(talk, agent) == []
+    set_open(talk, agent, "garden/large.txt", is_open=True)
+    refused = talk.http.post(f"/v1/agents/{agent['id']}/messages", json={"input": "Hi"})
+    assert (refused.status_code, "the open file 'garden/large.txt'" in refused.text) == (400, True)
+    talk.sdk.agents.files.close_all(agent["id"])
+    talk.say(agent, "Hi", says("Hello!"))
+
+
+@pytest.mark.promise("open-files.search")
+def test_an_uploaded_file_is_found_by_its_meaning_and_by_whoever_has_its_folder(talk: Talk) -> None:
+    garden, attic = talk.sdk.folders.create(name="garden"), talk.sdk.folders.create(name="attic")
+    agent = talk.agent(folder_ids=[garden.id])
+    texts = {garden: b"# Gate\n\nThe gate is painted green.", attic: b"The gate of the attic is closed."}
+    for folder, text in texts.items():
+        file = talk.sdk.folders.files.upload(folder.id, file=("notes.md", text))
+        path = f"/v1/folders/{folder.id}/files/{file.id}"
+        until_sync(lambda path=path: talk.get(path)["processing_status"] == "completed", timeout_s=30)
+    search = calls("semantic_search_files", query="colour of the gate")
+    answer = talk.say(agent, "Colour?", search, says("Green."))
+    assert "garden/notes.md, lines 1 to 3\n" in returned(answer)
+    assert "painted green" in returned(answer)
+    assert "attic" not in returned(answer)
+    nothing = calls("semantic_search_files", query=" ")
+    assert "query" in failed(talk.say(agent, "Nothing", nothing, says("Oh.")))

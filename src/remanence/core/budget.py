@@ -127,9 +127,15 @@ def largest_part(state: AgentState, request: ModelRequest, inputs: Sequence[Mess
     memory = [
         Part(f"the memory block {block.label!r}", _block_tokens(block, tokenizer)) for block in state.blocks
     ]
-    in_memory = sum(part.tokens for part in memory)
+    files = [
+        Part(f"the open file {file.name!r}", tokenizer.count(file.view or ""))
+        for file in state.shelf.files
+        if file.is_open and (file.view or "") in system
+    ]
+    in_memory = sum(part.tokens for part in (*memory, *files))
     parts = [
         *memory,
+        *files,
         *(Part(f"the schema of the tool {spec.name!r}", tool_tokens(spec)) for spec in request.tools),
         *(
             Part(f"the {_noun(message)} {message.id}", message_tokens(message, tokenizer))

@@ -25,6 +25,7 @@ from remanence.core.profile import FILE_TOOLS, limits_of
 from remanence.errors import BadArgument, Conflict, NotFound
 from remanence.files import repository as files
 from remanence.kit.clock import utc_now
+from remanence.kit.tokens import estimate_tokens
 from remanence.tools import repository as tools
 
 
@@ -121,8 +122,12 @@ def close_all(connection: Connection, actor: Actor, agent_id: str) -> list[str]:
 
 
 def _open_first(connection: Connection, actor: Actor, agent: Agent, added: Sequence[AgentFile]) -> None:
-    """Opens files that have come, as many as the agent may have open; others make room for them."""
+    """Opens files that have come, as many as the agent may have open; others make room for them.
+
+    Together they take at most half of its window: nobody chose them one by one.
+    """
     limits = limits_of(agent)
+    room = agent.llm_config.context_window // 2
     ready: list[AgentFile] = []
     moments = one_after_the_other(utc_now(), limits.max_files_open)
     for file in added:
@@ -130,6 +135,9 @@ def _open_first(connection: Connection, actor: Actor, agent: Agent, added: Seque
             break
         if (text := _text_of(connection, actor, file)) is not None:
             view = render_view(text, limits.per_file_view_window_char_limit)
+            room -= estimate_tokens(view.text)
+            if room < 0:
+                break
             ready.append(opened(file, view, moments[len(ready)]))
     if ready:
         standing = replaced(files.load_shelf(connection, actor, agent.id).files, ready)

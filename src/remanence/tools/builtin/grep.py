@@ -1,6 +1,6 @@
 """Finds lines by a regular expression, in time that grows with the text alone: patterns are a stranger's.
 
-RE2 never goes back over what it has read, so no pattern can keep it busy (`docs/adr`).
+RE2 never goes back over what it has read, so no pattern can keep it busy (`docs/adr/0010-open-files.md`).
 """
 
 from bisect import bisect_right
