@@ -85,6 +85,11 @@ def shows_shelf(section: str, shelf: Shelf) -> bool:
     return has_all and len(_ENTRY.findall(section)) == len(items)
 
 
+def compiled_names(section: str) -> list[str]:
+    """The folders and files that it names."""
+    return [unescape(name) for name in _ENTRY.findall(section)]
+
+
 def items_told(items: Iterable[Item]) -> dict[str, tuple[int, str]]:
     """What the model knows once it has been told of these: by id, a print of its form and its name."""
     return {_id(item): (_print(item), item.name) for item in items}
@@ -101,7 +106,7 @@ def find_file_changes(
     """`told` is None where nothing has been told since the system message with this section was compiled."""
     items = shelf.items()
     if told is None:
-        named = [unescape(name) for name in _ENTRY.findall(section)]
+        named = compiled_names(section)
         changed = [
             FileChange(_id(item), item.name, item, item.name in named)
             for item in items

@@ -55,9 +55,10 @@ export async function send(method: string, path: string, asking: Asking = {}): P
   }
   // The mark of the published clients, whose habits of the API we want everywhere.
   const headers: Record<string, string> = { "x-stainless-package-version": "1.12.1" };
-  if (asking.body !== undefined) headers["content-type"] = "application/json";
+  const isForm = asking.body instanceof FormData; // says by itself what it is
+  if (asking.body !== undefined && !isForm) headers["content-type"] = "application/json";
   const init: RequestInit = { method, headers, signal: asking.signal ?? null };
-  if (asking.body !== undefined) init.body = JSON.stringify(asking.body);
+  if (asking.body !== undefined) init.body = isForm ? (asking.body as FormData) : JSON.stringify(asking.body);
   const response = await watchedFetch(url, init);
   if (!response.ok) throw await ApiError.from(response);
   return response;

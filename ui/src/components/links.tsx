@@ -13,6 +13,8 @@ export const paths = {
   blocks: "/blocks",
   block: (id: string) => `/blocks/${id}`,
   blockHistory: (id: string) => `/blocks/${id}/history`,
+  files: "/files",
+  folder: (id: string) => `/files/${id}`,
   models: "/models",
   settings: "/settings",
 };

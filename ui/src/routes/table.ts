@@ -16,6 +16,8 @@ export const ROUTES: readonly RouteEntry[] = [
   { path: "/blocks", page: lazy(() => import("@/routes/BlocksRoute")) },
   { path: "/blocks/:id", page: lazy(() => import("@/routes/BlockRoute")) },
   { path: "/blocks/:id/history", page: lazy(() => import("@/routes/BlockHistoryRoute")) },
+  { path: "/files", page: lazy(() => import("@/routes/FilesRoute")) },
+  { path: "/files/:id", page: lazy(() => import("@/routes/FolderRoute")) },
   { path: "/settings", page: lazy(() => import("@/routes/SettingsRoute")) },
   { path: "/models", page: lazy(() => import("@/routes/ModelsRoute")) },
   { path: "/tools/*?", page: lazy(() => import("@/routes/ToolsRoute")) },
@@ -24,6 +26,7 @@ export const ROUTES: readonly RouteEntry[] = [
 export const NAV: readonly (NavEntry & { key: string })[] = [
   { path: "/", label: "Agents", key: "a", also: /^\/(agents\/|new$)/ },
   { path: "/blocks", label: "Blocks", key: "b" },
+  { path: "/files", label: "Files", key: "f" },
   { path: "/runs", label: "Runs", key: "r" },
   { path: "/tools", label: "Tools", key: "t" },
   { path: "/models", label: "Models", key: "m" },

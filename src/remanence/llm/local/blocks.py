@@ -7,6 +7,7 @@ it. The layout is that of `core/prompt.py`: each tag on its own line.
 import re
 from dataclasses import dataclass
 
+from remanence.core.directories import compiled_names
 from remanence.core.prompt import LINE_ARROW, split_system
 
 _BLOCK = re.compile(
@@ -29,12 +30,16 @@ class SystemText:
 
     instructions: str
     blocks: tuple[MemoryBlock, ...] = ()
+    files: tuple[str, ...] = ()
+    """Their names: what is in them has no room here, but it can open them."""
 
 
 def parse_system_text(text: str) -> SystemText:
     sections = split_system(text)
     found = _BLOCK.finditer(sections.core_memory or "")
-    return SystemText(sections.system_prompt, tuple(_parse_block(match[1], match[2]) for match in found))
+    blocks = tuple(_parse_block(match[1], match[2]) for match in found)
+    files = tuple(name for name in compiled_names(sections.directories or "") if "/" in name)
+    return SystemText(sections.system_prompt, blocks, files)
 
 
 def without_line_numbers(value: str) -> str:

@@ -27,6 +27,7 @@ _TEXT_INSTRUCTION_TOKENS = 500
 _BLOCK_TOKENS = 120
 _MEMORY_TOKENS = 400
 _TOOLS_TOKENS = 300
+_FILES_TOKENS = 60
 _TOOL_WORDS = 14
 
 _ANY_MODEL = LLMConfig(model="any", model_endpoint_type="local", context_window=1)
@@ -98,7 +99,7 @@ def compile_prompt(request: ModelRequest) -> Prompt:
     transcript = read_transcript(talk, system.blocks, _TALK)
     vocabulary = plan_vocabulary(request, transcript.blocks_now, transcript.done)
     prefix = _shared(vocabulary.known)
-    own = _own(vocabulary.known, system.instructions, transcript.blocks)
+    own = _own(vocabulary.known, system, transcript.blocks)
     text = prefix + own + _chat(transcript.turns)
     return Prompt(prefix, text, vocabulary, vocabulary.schema())
 
@@ -122,12 +123,14 @@ def _shared(known: Sequence[Action]) -> str:
     return f"<|im_start|>system\n{_OPENING}{lines}\n{_RULES}Examples:\n{examples}\n<|im_end|>\n"
 
 
-def _own(known: Sequence[Action], instructions: str, blocks: Sequence[MemoryBlock]) -> str:
+def _own(known: Sequence[Action], system: SystemText, blocks: Sequence[MemoryBlock]) -> str:
     parts: list[str] = []
-    if own := _without_stock(instructions):
+    if own := _without_stock(system.instructions):
         parts.append(clip(own, _INSTRUCTION_TOKENS))
     if tools := _tool_lines([a for a in known if a.verb not in _LINES]):
         parts.append("More actions:\n" + tools)
+    if system.files:
+        parts.append(clip("Files: " + ", ".join(system.files), _FILES_TOKENS))
     if memory := _memory_lines(blocks):
         parts.append("Memory:\n" + memory)
     return _message("system", "\n".join(parts)) if parts else ""

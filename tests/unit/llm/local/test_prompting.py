@@ -154,3 +154,12 @@ def test_many_tools_do_not_swell_the_prompt() -> None:
     ]
     prompt = compile_prompt(request(said("user", "Hi"), tools=many))
     assert estimate_tokens(prompt.text) < 1000
+
+
+def test_files_are_named_and_what_they_say_is_left_out() -> None:
+    files = '<directories>\n<directory name="garden">\n<file status="open" name="garden/gate.txt">\n1: Green.\n</file>\n</directory>\n</directories>'
+    head = system(MEMORY)
+    text = head.text.replace("<memory_metadata>", f"{files}\n\n<memory_metadata>")
+    prompt = compile_prompt(request(said("system", text), said("user", "Hello"), tools=[*V1_TOOLS, DICE]))
+    assert "\nFiles: garden/gate.txt\nMemory:" in prompt.text
+    assert "Green." not in prompt.text

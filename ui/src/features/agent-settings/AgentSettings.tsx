@@ -10,6 +10,7 @@ import { Dialog } from "@/components/Dialog";
 import { Icon } from "@/components/Icon";
 import { paths } from "@/components/links";
 import { Menu } from "@/components/Menu";
+import { FoldersSection } from "@/features/agent-settings/FoldersSection";
 import { ModelSection } from "@/features/agent-settings/ModelSection";
 import { CompactionSection, PromptSection, SecretsSection, SleepSection } from "@/features/agent-settings/OtherSections";
 import { ToolsSection } from "@/features/agent-settings/ToolsSection";
@@ -25,6 +26,7 @@ export function AgentSettings({ agent, conversation }: { agent: Agent; conversat
       <div className="scroll grow" tabIndex={0} role="group" aria-label="Settings">
         <ModelSection agent={agent} saving={saving} />
         <ToolsSection agent={agent} saving={saving} />
+        <FoldersSection agent={agent} saving={saving} />
         <PromptSection agent={agent} saving={saving} />
         <SecretsSection agent={agent} saving={saving} />
         <SleepSection agent={agent} saving={saving} />
