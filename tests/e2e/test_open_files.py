@@ -351,10 +351,13 @@ def test_an_open_file_too_large_for_the_window_is_named_and_can_be_closed(talk: 
 def test_an_uploaded_file_is_found_by_its_meaning_and_by_whoever_has_its_folder(talk: Talk) -> None:
     garden, attic = talk.sdk.folders.create(name="garden"), talk.sdk.folders.create(name="attic")
     agent = talk.agent(folder_ids=[garden.id])
-    texts = {garden: b"# Gate\n\nThe gate is painted green.", attic: b"The gate of the attic is closed."}
-    for folder, text in texts.items():
-        file = talk.sdk.folders.files.upload(folder.id, file=("notes.md", text))
-        path = f"/v1/folders/{folder.id}/files/{file.id}"
+    texts = {
+        garden.id: b"# Gate\n\nThe gate is painted green.",
+        attic.id: b"The gate of the attic is closed.",
+    }
+    for folder_id, text in texts.items():
+        file = talk.sdk.folders.files.upload(folder_id, file=("notes.md", text))
+        path = f"/v1/folders/{folder_id}/files/{file.id}"
         until_sync(lambda path=path: talk.get(path)["processing_status"] == "completed", timeout_s=30)
     search = calls("semantic_search_files", query="colour of the gate")
     answer = talk.say(agent, "Colour?", search, says("Green."))
