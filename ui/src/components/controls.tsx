@@ -10,7 +10,7 @@ export function Segments<T extends string>({ label, value, options, onChange }: 
   return (
     <span className="seg" role="group" aria-label={label}>
       {options.map(([name, text]) => (
-        <button key={name} aria-pressed={name === value} onClick={() => onChange(name)}>
+        <button key={name} type="button" aria-pressed={name === value} onClick={() => onChange(name)}>
           {text}
         </button>
       ))}

@@ -39,7 +39,7 @@ export function bytes(value: number): string {
 
 const DAY_MS = 86_400_000;
 
-/** 09:12 today, "yesterday 21:40", "Fri 20:51" within a week, then "6 Nov", with the year when it is another. */
+/** 09:12 today, "yesterday 21:40", "tomorrow 07:00", "Fri 20:51" within a week, then "6 Nov", with the year when it is another. */
 export function when(moment: string | Date | null | undefined, now: Date = new Date()): string {
   if (!moment) return UNKNOWN;
   const at = new Date(moment);
@@ -49,7 +49,8 @@ export function when(moment: string | Date | null | undefined, now: Date = new D
   const days = Math.round((midnight(now) - midnight(at)) / DAY_MS);
   if (days === 0) return clock;
   if (days === 1) return `yesterday ${clock}`;
-  if (days > 1 && days < 7) return `${at.toLocaleDateString("en-GB", { weekday: "short" })} ${clock}`;
+  if (days === -1) return `tomorrow ${clock}`;
+  if (Math.abs(days) < 7) return `${at.toLocaleDateString("en-GB", { weekday: "short" })} ${clock}`;
   const options: Intl.DateTimeFormatOptions = { day: "numeric", month: "short" };
   if (at.getFullYear() !== now.getFullYear()) options.year = "numeric";
   return at.toLocaleDateString("en-GB", options);

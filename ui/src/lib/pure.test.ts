@@ -12,7 +12,7 @@ describe("numbers and times", () => {
 
   it("get shorter the longer they are ago", () => {
     const now = new Date("2026-11-16T12:00:00");
-    expect(["2026-11-16T09:12:00", "2026-11-15T21:40:00", "2026-11-13T20:51:00", "2026-11-06T08:00:00", "2025-11-06T08:00:00"].map((each) => when(each, now))).toEqual(["09:12", "yesterday 21:40", "Fri 20:51", "6 Nov", "6 Nov 2025"]);
+    expect(["2026-11-16T09:12:00", "2026-11-15T21:40:00", "2026-11-13T20:51:00", "2026-11-06T08:00:00", "2025-11-06T08:00:00", "2026-11-17T07:00:00", "2026-11-20T07:00:00"].map((each) => when(each, now))).toEqual(["09:12", "yesterday 21:40", "Fri 20:51", "6 Nov", "6 Nov 2025", "tomorrow 07:00", "Fri 07:00"]);
   });
 });
 

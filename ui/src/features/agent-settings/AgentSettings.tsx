@@ -13,6 +13,7 @@ import { Menu } from "@/components/Menu";
 import { FoldersSection } from "@/features/agent-settings/FoldersSection";
 import { ModelSection } from "@/features/agent-settings/ModelSection";
 import { CompactionSection, PromptSection, SecretsSection, SleepSection } from "@/features/agent-settings/OtherSections";
+import { SchedulesSection } from "@/features/agent-settings/SchedulesSection";
 import { ToolsSection } from "@/features/agent-settings/ToolsSection";
 import { type Saving, useSaving } from "@/features/agent-settings/useSaving";
 import { shortId } from "@/lib/format";
@@ -30,6 +31,7 @@ export function AgentSettings({ agent, conversation }: { agent: Agent; conversat
         <PromptSection agent={agent} saving={saving} />
         <SecretsSection agent={agent} saving={saving} />
         <SleepSection agent={agent} saving={saving} />
+        <SchedulesSection agent={agent} saving={saving} />
         <CompactionSection agent={agent} saving={saving} conversation={conversation} />
       </div>
     </>
