@@ -129,6 +129,9 @@ class Checks:
 
     async def run(self) -> float:
         """Seconds until nothing was open any more. Raises Broken."""
+        for lane in self._house.lanes:
+            for plan_id, said in list(lane.plans.items()):
+                await self._was_begun(lane, plan_id, said)
         waited_s = await self._nothing_stays_open()
         for lane in list(self._house.lanes):
             if lane.fate != "alive":
@@ -139,6 +142,39 @@ class Checks:
         await self._in_each_lane(self._next_message_works)
         self._model.journal.clear()
         return waited_s
+
+    async def _was_begun(self, lane: Lane, plan_id: str, said: list[Said]) -> None:
+        """What was to be said later has its runs, in good time, and one each."""
+        began = time.monotonic()
+        while (runs := await self._runs_of(lane, plan_id, said)) is None:
+            _expect(time.monotonic() - began < WITHIN_S, f"{plan_id} was not begun within {WITHIN_S} s")
+            await asyncio.sleep(0.02)
+        for each in said:
+            found = runs.get(each.text, set())
+            _expect(len(found) == 1, f"{each.text} of {plan_id} has the runs {found}")
+            each.run_id = next(iter(found))
+            each.known = "accepted"
+            lane.runs[each.run_id] = each
+        del lane.plans[plan_id]
+
+    async def _runs_of(self, lane: Lane, plan_id: str, said: list[Said]) -> dict[str, set[str]] | None:
+        """The runs in which each text was said; None if it is not begun yet."""
+        if plan_id.startswith("schedule-"):
+            plan = await self._line.get(f"/agents/{lane.agent}/schedule/{plan_id}")
+            is_begun = plan["next_scheduled_time"] is None
+            return {said[0].text: {plan["last_run_id"]}} if is_begun else None
+        batch = await self._line.get(f"/messages/batches/{plan_id}")
+        if batch["completed_at"] is None:
+            return None
+        _expect(batch["status"] == "completed", f"{plan_id} ended as {batch['status']}")
+        kept: list[Body] = (await self._line.get(f"/messages/batches/{plan_id}/messages", limit=1000))[
+            "messages"
+        ]
+        runs: dict[str, set[str]] = {}
+        for message in kept:
+            if message["role"] == "user" and message["batch_item_id"] is not None:
+                runs.setdefault(message["content"][0]["text"], set()).add(message["run_id"])
+        return runs
 
     async def _in_each_lane(self, check: Callable[[Lane], Awaitable[None]]) -> None:
         async def run(lane: Lane) -> None:
@@ -155,10 +191,11 @@ class Checks:
         agents = sorted({lane.agent for lane in self._house.lanes})
         is_first_look = True
         while True:
+            is_planned = await self._plans_left(agents)  # before the runs that they become
             open_runs: list[Body] = []
             for agent in agents:
                 open_runs += await self._line.get("/runs/", agent_id=agent, active="true", limit=100)
-            if not open_runs:
+            if not open_runs and not is_planned:
                 return time.monotonic() - began
             left = [run["id"] for run in open_runs if not run["background"]]
             _expect(not left, f"{left} are open though their process is dead and nobody carries them on")
@@ -166,6 +203,16 @@ class Checks:
             _expect(not is_late, f"still open after {WITHIN_S} s: {open_runs}")
             await asyncio.sleep(0.005 if is_first_look else 0.02)
             is_first_look = False
+
+    async def _plans_left(self, agents: list[str]) -> bool:
+        """Whether something is yet to be said, also of what nobody heard that it was taken up."""
+        if await self._line.get("/jobs/", active="true"):
+            return True
+        for agent in agents:
+            plans = (await self._line.get(f"/agents/{agent}/schedule"))["scheduled_messages"]
+            if any(plan["next_scheduled_time"] for plan in plans):
+                return True
+        return False
 
     async def _is_gone(self, lane: Lane) -> None:
         try:

@@ -5,6 +5,7 @@ ends without its end, a refusal without a reason.
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from random import Random
@@ -46,7 +47,11 @@ class Person:
                 (self.fork, 1),
                 (self.rewind, 1),
             ]
-            self._acts += [(self.delete, 1)] if lane.conversation else [(self.converse, 1)]
+            self._acts += (
+                [(self.delete, 1)]
+                if lane.conversation
+                else [(self.converse, 1), (self.plan, 2), (self.send_batch, 1)]
+            )
 
     async def live(self) -> None:
         """Until its history is gone, or the server is."""
@@ -169,6 +174,21 @@ class Person:
         said.known = "accepted"
         self._lane.runs[run_id] = said
 
+    async def plan(self) -> None:
+        """Has it said in a moment, by nobody in particular."""
+        said = self._say(only_simple=True)
+        said.was_planned = True
+        at = (time.time() + self._chance.choice((0, 0.05, 0.3))) * 1000
+        body = body_of(said.text) | {"schedule": {"type": "one-time", "scheduled_at": at}}
+        made = await self._line.post(f"/agents/{self._lane.agent}/schedule", body)
+        self._lane.plans[made["id"]] = [said]
+
+    async def send_batch(self) -> None:
+        said = [self._say(only_simple=True) for _ in range(3)]
+        requests = [body_of(each.text) | {"agent_id": self._lane.agent} for each in said]
+        made = await self._line.post("/messages/batches", {"requests": requests})
+        self._lane.plans[made["id"]] = said
+
     # -- answering and taking back --------------------------------------------------------------
 
     async def settle(self) -> None:
@@ -205,7 +225,9 @@ class Person:
 
     async def send_again(self) -> None:
         """As a client does that did not hear the answer: it is the same one."""
-        known = [said for said in self._lane.said.values() if said.known == "answered"]
+        known = [
+            said for said in self._lane.said.values() if said.known == "answered" and not said.was_planned
+        ]
         if known:
             said = self._chance.choice(known)
             answer = await self._line.post(self._lane.path, body_of(said.text) | {"streaming": False})
@@ -263,8 +285,10 @@ class Person:
     def _name(self) -> str:
         return self._lane.conversation or "default"
 
-    def _say(self) -> Said:
-        plan = self._chance.choice(CLIENT_PLANS if self._chance.random() < 0.15 else PLANS)
+    def _say(self, *, only_simple: bool = False) -> Said:
+        """`only_simple`: with no tools of the client's."""
+        has_tools = not only_simple and self._chance.random() < 0.15
+        plan = self._chance.choice(CLIENT_PLANS if has_tools else PLANS)
         said = Said(f"#{self._house.next_number()} {plan}".rstrip())
         self._lane.said[said.text] = said
         return said

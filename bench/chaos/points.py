@@ -16,6 +16,12 @@ LIVING = {
     "runs.conversations.router.rewind.write": 2,
     "agents.conversations.service.create_conversation": 2,
     "agents.conversations.service.delete_conversation": 1,
+    "schedules.service._start_due": 2,
+    "schedules.service._insert": 2,
+    "batches.service._insert": 2,
+    "batches.service._advance": 4,
+    "jobs.repository.claim": 2,
+    "jobs.repository.finish": 2,
     "*": 40,
 }
 """Passed while clients are served; the number is the most often that a life waits for."""
@@ -26,6 +32,9 @@ STARTING = {
     "runs.attempt._start": 2,
     "runs.checkpoint.Checkpoint._write": 3,
     "runs.repository.events.append_events": 4,
+    "schedules.service._start_due": 1,
+    "batches.service._advance": 2,
+    "jobs.repository.release": 1,
 }
 """Passed while a new server takes over what the last one left."""
 

@@ -21,6 +21,8 @@ class Said:
     frames: bytes = field(default=b"", repr=False)
     """What was read of its stream, if that is kept for reading again."""
     has_callback: bool = False
+    was_planned: bool = False
+    """Said by a schedule, which gives its messages ids of their own."""
 
 
 @dataclass
@@ -35,6 +37,8 @@ class Lane:
     """Texts that a fork may hold because its source did."""
     runs: dict[str, Said] = field(default_factory=dict[str, Said])
     """Runs in the background that were promised, by their ids."""
+    plans: dict[str, list[Said]] = field(default_factory=dict[str, list[Said]])
+    """What was promised to be said later, by the ids of schedules and batches."""
     gave_answers: bool = False
     """To requests; one given twice makes the agent go on twice."""
     answered_requests: set[str] = field(default_factory=set[str])

@@ -227,6 +227,18 @@ def test_requests_to_an_agent_that_was_deleted_meanwhile_fail(talk: Talk) -> Non
     assert progress(talk, batch) == {"completed": 1, "failed": 1}
 
 
+@pytest.mark.promise("batches.run")
+def test_a_batch_sent_again_with_the_same_message_ids_says_nothing_twice(calm: Talk) -> None:
+    agent = calm.agent()
+    message = {"role": "user", "content": "One", "otid": "mine-1"}
+    batches = [send(calm, {"agent_id": agent["id"], "messages": [message]}) for _ in range(2)]
+    for batch in batches:
+        until_sync(is_over(calm, batch))
+        assert progress(calm, batch) == {"completed": 1}
+    assert len(calm.get("/v1/runs/", agent_id=agent["id"])) == 1
+    assert calm.get(f"{PATH}/{batches[1]['id']}/messages") == calm.get(f"{PATH}/{batches[0]['id']}/messages")
+
+
 @pytest.mark.promise("batches.callback")
 def test_the_end_of_a_batch_is_told_signed(calm: Talk) -> None:
     agent = calm.agent()

@@ -159,6 +159,10 @@ def _begin(connection: Connection, job: Job, item: repository.Item) -> HeldRun |
         repository.end_item(connection, item.id, "failed")
         return None
     request = SendRequest.model_validate(item.request)
+    known = runs.find_started(connection, item.agent_id, request.otids())
+    if known is not None:  # the client had sent it before, and did not hear of it perhaps
+        repository.begin_item(connection, item.id, known)
+        return None
     said = [message.model_copy(update={"batch_item_id": item.id}) for message in request.inputs()]
     request = with_inputs(request, said)
     told = {"run_type": "batch", "agent_id": item.agent_id, "source": {"batch_id": job.id}}

@@ -13,6 +13,7 @@ from remanence.kit.worker import this_worker
 from remanence.messages import repository as messages
 from remanence.messages.sending import SendRequest, to_messages
 from remanence.runs import repository
+from remanence.runs.plan import AlreadyStarted
 from remanence.runs.repository import HeldRun
 
 
@@ -60,7 +61,7 @@ def record_run(
     """Puts a background run on record in the transaction that gives rise to it: both happen, or neither.
 
     The supervisor takes it up afterwards; should this process die first, another does. Images must be in
-    the request already.
+    the request already. Raises AlreadyStarted for message ids that were sent before.
     """
     request = request.model_copy(update={"background": True})
     run = new_run(actor, agent_id, metadata, request)
@@ -68,6 +69,9 @@ def record_run(
     later = {"created_at": run.created_at + timedelta(microseconds=1), "id": run_id or run.id}
     run = run.model_copy(update=later)
     repository.enqueue(connection, run, this_worker(), request.kept() | {"user_id": actor.user_id})
+    known = repository.claim_otids(connection, run, request.otids())
+    if known is not None:
+        raise AlreadyStarted(known)
     inputs = to_messages(
         request.inputs(),
         agent_id=agent_id,

@@ -92,24 +92,32 @@ def claim_otids(connection: Connection, run: Run, otids: Sequence[str]) -> RunId
         return None
     # Of two that come at once, the second must see what the first has noted.
     connection.execute(select(LeaseRow.lane).where(LeaseRow.lane == run.lane).with_for_update())
-    known = connection.scalar(
-        select(RunOtidRow.run_id)
-        .join(RunRow, RunRow.id == RunOtidRow.run_id)
-        .where(
-            RunOtidRow.lane == run.lane,
-            RunOtidRow.otid.in_(otids),
-            RunOtidRow.created_at > run.created_at - OTID_KEPT,
-            RunRow.status.in_(("created", "running", "completed")),  # one that failed may be tried again
-        )
-    )
+    known = find_started(connection, run.lane, otids)
     if known is not None:
-        return RunId(known)
+        return known
     connection.execute(delete(RunOtidRow).where(RunOtidRow.lane == run.lane, RunOtidRow.otid.in_(otids)))
     rows = [
         {"lane": run.lane, "otid": otid, "run_id": run.id, "created_at": run.created_at} for otid in otids
     ]
     connection.execute(insert(RunOtidRow), rows)
     return None
+
+
+def find_started(connection: Connection, lane: str, otids: Sequence[str]) -> RunId | None:
+    """The run that one of these message ids has started; one that failed may be tried again."""
+    if not otids:
+        return None
+    found = connection.scalar(
+        select(RunOtidRow.run_id)
+        .join(RunRow, RunRow.id == RunOtidRow.run_id)
+        .where(
+            RunOtidRow.lane == lane,
+            RunOtidRow.otid.in_(otids),
+            RunOtidRow.created_at > utc_now() - OTID_KEPT,
+            RunRow.status.in_(("created", "running", "completed")),
+        )
+    )
+    return RunId(found) if found is not None else None
 
 
 def find_by_otid(connection: Connection, lane: str, otid: str) -> RunId | None:
