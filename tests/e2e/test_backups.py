@@ -15,11 +15,13 @@ from tests.support.talks import Talk
 from tests.support.tenants import SharedHouse
 
 from remanence.accounts.repository import ensure_defaults, list_organization_ids
+from remanence.batches.repository import insert_items
 from remanence.db.database import Database, open_database
 from remanence.db.migrate import current_revision, migrate, newest_revision
 from remanence.db.tables import (
     AgentSecretRow,
     BlockRow,
+    JobRow,
     LeaseRow,
     MessageRow,
     RunEventsRow,
@@ -27,6 +29,8 @@ from remanence.db.tables import (
     StepRow,
 )
 from remanence.errors import BadArgument, Conflict
+from remanence.jobs.repository import enqueue
+from remanence.kit.clock import utc_now
 from remanence.kit.ids import DEFAULT_ORG_ID
 from remanence.kit.json import JsonObject
 from remanence.kit.vault import Vault
@@ -164,11 +168,14 @@ def check_verify(talk: Talk, ann: JsonObject, url: str) -> None:
             update(AgentSecretRow).where(AgentSecretRow.agent_id == agent_id).values(value_enc="x")
         )
         connection.execute(update(BlockRow).where(BlockRow.id == ann["blocks"][0]["id"]).values(limit=1))
+        job = enqueue(connection, talk.tenant.actor, "batch", {}, job_type="batch")
+        insert_items(connection, job.id, [(agent_id, {"messages": []})])
+        connection.execute(update(JobRow).where(JobRow.id == job.id).values(completed_at=utc_now()))
 
     on(url, lambda db: db.write(spoil))
     found = {(fault.check, fault.where) for fault in on(url, look).faults} - before
     checks = {check for check, _ in found}
-    assert checks >= {"steps", "histories", "leases", "runs", "streams", "secrets", "memory"}
+    assert checks >= {"steps", "histories", "leases", "runs", "streams", "secrets", "memory", "later"}
     assert any(agent_id in where for _, where in found)
 
 

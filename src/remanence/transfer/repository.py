@@ -9,16 +9,19 @@ from sqlalchemy import Connection, Select, and_, func, or_, select, text
 from sqlalchemy.orm import aliased
 
 from remanence.core.history import mend_history
+from remanence.core.job import OPEN as OPEN_JOB
 from remanence.core.run import RunStatus
 from remanence.db.tables import (
     AgentRow,
     AgentSecretRow,
     ArchiveRow,
     ArchivesAgentsRow,
+    BatchItemRow,
     BlockRow,
     BlocksAgentsRow,
     ContextMessageRow,
     ConversationRow,
+    JobRow,
     LeaseRow,
     McpServerRow,
     MessageRow,
@@ -26,6 +29,7 @@ from remanence.db.tables import (
     RunEventsRow,
     RunRow,
     SandboxVariableRow,
+    ScheduleRow,
     StepRow,
     ToolJournalRow,
     ToolRow,
@@ -171,6 +175,34 @@ def check_runs(connection: Connection) -> Iterator[Fault]:
         yield Fault(
             "journal", row.run_id, "is over with a call whose outcome was never told", "look at its last call"
         )
+
+
+def check_later(connection: Connection) -> Iterator[Fault]:
+    """5, for what is to be done later: a job that is over has its end, a batch all of its requests."""
+    is_open = JobRow.status.in_(OPEN_JOB)
+    odd = or_(
+        and_(is_open, JobRow.completed_at.is_not(None)),
+        and_(~is_open, JobRow.completed_at.is_(None), JobRow.worker.is_(None)),
+    )
+    for row in connection.execute(select(JobRow.id, JobRow.status).where(odd)):
+        yield Fault("later", row.id, f"is {row.status}, and its end says otherwise", "delete the job")
+    left = (
+        select(BatchItemRow.job_id, func.count().label("items"))
+        .join(JobRow, JobRow.id == BatchItemRow.job_id)
+        .where(JobRow.completed_at.is_not(None), BatchItemRow.status.is_(None))
+        .group_by(BatchItemRow.job_id)
+    )
+    for row in connection.execute(left):
+        yield Fault(
+            "later", row.job_id, f"is over with {row.items} requests left", "send them in another batch"
+        )
+    orphaned = (
+        select(ScheduleRow.id)
+        .join(AgentRow, AgentRow.id == ScheduleRow.agent_id)
+        .where(AgentRow.is_deleted.is_(True))
+    )
+    for row in connection.execute(orphaned):
+        yield Fault("later", row.id, "is for an agent that is gone", "none is needed: it goes when it is due")
 
 
 def check_streams(connection: Connection) -> Iterator[Fault]:

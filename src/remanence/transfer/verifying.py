@@ -35,6 +35,7 @@ async def verify(db: Database, vault: Vault, on_check: Callable[[str], None]) ->
             "that messages can be read": repository.check_messages(connection),
             "that each history has one writer": repository.check_leases(connection, lanes),
             "that runs are somebody's": repository.check_runs(connection),
+            "that work for later has its end": repository.check_later(connection),
             "that streams have no gaps": repository.check_streams(connection),
             "that organisations are apart": repository.check_confinement(connection),
             "that blocks are within limits": repository.check_memory(connection),
