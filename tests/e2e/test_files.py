@@ -175,3 +175,18 @@ def test_a_folder_that_is_given_another_model_is_embedded_anew(talk: Talk, folde
     assert changed["embedding_config"]["embedding_chunk_size"] == 100
     assert await_file(talk.sdk, folder.id, file.id).chunks_embedded == 1
     assert passages(talk.http, folder.id)[0]["embedding_config"]["embedding_chunk_size"] == 100
+
+
+@pytest.mark.promise("folders.files.size")
+def test_the_room_that_vectors_take_is_told(talk: Talk, folder: Any) -> None:
+    def size(unit: str) -> float:
+        return talk.ask("GET", "/v1/embeddings/total_storage_size", headers={"storage-unit": unit})
+
+    assert size("B") == talk.get("/v1/embeddings/total_storage_size") == 0
+    stored(talk.sdk, folder.id, "gate.txt", GATE)
+    assert size("B") >= 256
+    assert size("KB") == size("B") / 1024
+    assert (
+        talk.http.get("/v1/embeddings/total_storage_size", headers={"storage-unit": "barrels"}).status_code
+        == 400
+    )

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Header, Request, Response
 from fastapi.responses import StreamingResponse
 
 from remanence.accounts.auth import ActingUser
@@ -12,7 +12,7 @@ from remanence.edge.fields import MAX_NUMBER, StoredText
 from remanence.edge.parameters import FileIdPath, FolderIdPath, page_parameters
 from remanence.edge.responses import JsonBytes
 from remanence.edge.routes import make_routes
-from remanence.errors import NotFound
+from remanence.errors import BadArgument, NotFound
 from remanence.files import repository
 from remanence.files.following import follow
 from remanence.files.receiving import FORM_DOCUMENTATION, receive
@@ -25,6 +25,9 @@ from remanence.files.schemas import (
     summary_body,
 )
 from remanence.files.service import FileService, OnDuplicate
+from remanence.search.sizes import vector_bytes
+
+_UNITS = ("B", "KB", "MB", "GB", "TB")
 
 
 def router(db: Database, service: FileService, *, max_bytes: int) -> list[APIRouter]:
@@ -37,7 +40,22 @@ def router(db: Database, service: FileService, *, max_bytes: int) -> list[APIRou
         file, _ = await db.read(repository.read_file, actor, folder_id, file_id, with_text=False)
         return StreamingResponse(follow(db, actor, file), media_type="text/event-stream")
 
-    return [folders, _routes(db, service, "sources", max_bytes)]
+    return [folders, _routes(db, service, "sources", max_bytes), _size_routes(db)]
+
+
+def _size_routes(db: Database) -> APIRouter:
+    routes = make_routes("embeddings", under="/embeddings")
+
+    @routes.get("/total_storage_size", deprecated=True)
+    async def total_storage_size(
+        actor: ActingUser, storage_unit: Annotated[str, Header()] = "GB"
+    ) -> JsonBytes:
+        unit = storage_unit.upper()
+        if unit not in _UNITS:
+            raise BadArgument(f"The header storage-unit is one of {', '.join(_UNITS)}.")
+        return JsonBytes(await db.read(vector_bytes, actor.organization_id) / 1024 ** _UNITS.index(unit))
+
+    return routes
 
 
 def _routes(db: Database, service: FileService, name: str, max_bytes: int) -> APIRouter:

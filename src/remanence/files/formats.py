@@ -70,3 +70,9 @@ def format_of(name: str) -> Format:
             f"{', '.join(sorted(FORMATS))}."
         )
     return found
+
+
+def text_format_of(name: str) -> Format:
+    """For the text of a file, which was read already: only how it is cut matters."""
+    found = FORMATS.get(extension_of(name), Format("text/plain"))
+    return Format(found.media_type, style=found.style)

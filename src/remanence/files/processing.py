@@ -16,7 +16,7 @@ from remanence.core.parts import PART_CHARS
 from remanence.db.database import Database
 from remanence.errors import Invalid
 from remanence.files import repository
-from remanence.files.formats import format_of
+from remanence.files.formats import format_of, text_format_of
 from remanence.files.parsing.faults import Unreadable
 from remanence.files.parsing.reading import Parsed, ParseLimits, parse
 from remanence.jobs import repository as jobs
@@ -66,7 +66,8 @@ class FileProcessing:
         tokens = config.embedding_chunk_size if config else None
         size_chars = tokens * _CHARS_PER_TOKEN if tokens else PART_CHARS
         try:
-            return await parse(data, format_of(file.name), size_chars=size_chars, limits=self._limits)
+            form = text_format_of(file.name) if task.job.payload.get("is_text") else format_of(file.name)
+            return await parse(data, form, size_chars=size_chars, limits=self._limits)
         except Unreadable as error:
             await self._db.write(note_failure, task.grip, file.id, str(error))
             raise Invalid(str(error)) from None

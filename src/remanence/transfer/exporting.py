@@ -29,6 +29,7 @@ from remanence.memory.schemas import block_body
 from remanence.messages import repository as messages
 from remanence.tools.mcp import repository as servers
 from remanence.tools.schemas import tool_body
+from remanence.transfer import folders
 from remanence.transfer.message_form import file_body
 from remanence.transfer.options import ExportOptions
 from remanence.transfer.schemas import EXTRA
@@ -69,8 +70,16 @@ def export_agent(
     local = _LocalIds()
     local.all("agent", (agent.id for agent in found))
     local.all("group", (group.id for group in groups))
+    shelves = folders.load_shelves(connection, actor, found)
+    sources = folders.folder_bodies(shelves, local)
+    texts = folders.file_bodies(connection, actor, shelves, local)
     bodies = [
-        _agent_body(connection, actor, agent, relations[agent.id], options, local, groups) for agent in found
+        _agent_body(connection, actor, agent, relations[agent.id], options, local, groups)
+        | {
+            "source_ids": [local.given[folder.id] for folder in shelves[agent.id].folders],
+            "files_agents": folders.link_bodies(agent.id, shelves[agent.id], local),
+        }
+        for agent in found
     ]
     shared_ids = dict.fromkeys(each for group in groups for each in group.shared_block_ids)
     shared = blocks.get_blocks(connection, actor, shared_ids)
@@ -84,8 +93,8 @@ def export_agent(
         "agents": bodies,
         "groups": [_group_body(group, local) for group in groups],
         "blocks": [_block_body(block, local) for block in held.values()],
-        "files": [],
-        "sources": [],
+        "files": texts,
+        "sources": sources,
         "tools": [_tool_body(tool_body(tool), local) for tool in tools.values()],
         "mcp_servers": [
             {

@@ -28,6 +28,7 @@ from remanence.kit.clock import utc_now
 from remanence.kit.ids import (
     AgentId,
     ConversationId,
+    FolderId,
     new_archive_id,
     new_id,
     new_passage_id,
@@ -45,6 +46,7 @@ from remanence.search.ports import SearchIndex
 from remanence.tools import repository as tools
 from remanence.tools.mcp import repository as servers
 from remanence.tools.schemas import BUILTIN_TYPES
+from remanence.transfer import folders
 from remanence.transfer.message_form import read_messages
 from remanence.transfer.schemas import AgentFile, FileAgent, FileBlock, FileConversation, FileGroup, FileTool
 
@@ -60,7 +62,7 @@ class Prepared:
     """How each agent is made, but for what is known by its id in the file."""
     configs: dict[str, tuple[LLMConfig, EmbeddingConfig | None]]
     embeddings: dict[str, EmbeddingConfig | None]
-    """The models of archives."""
+    """The models of archives and folders."""
     tools: dict[str, Tool]
     """The tools that would be made, as they would be."""
     servers: dict[str, McpServer]
@@ -103,8 +105,16 @@ class Importer:
         self._ids |= {given.id: block.id for given, block in zip(file.blocks, stored, strict=True)}
         for given in file.groups:  # messages name them
             self._ids[given.id] = new_id("group")
+        for given in file.sources:
+            config = prepared.embeddings[given.id]
+            self._ids[given.id] = folders.store_folder(self._connection, self._actor, given, config)
+        for given in file.files:
+            folder_id = FolderId(self._ids[given.source_id])
+            self._ids[given.id] = folders.store_file(self._connection, self._actor, given, folder_id)
         for given in file.agents:
             self._ids[given.id] = self._store_agent(given, prepared)
+            if given.files_agents:
+                folders.open_as_before(self._connection, self._actor, given, self._ids)
         self._result.agent_ids = [self._ids[agent.id] for agent in file.agents]
         self._store_archives(prepared)
         histories = {agent.id: self._store_history(agent) for agent in file.agents}
@@ -114,10 +124,6 @@ class Importer:
             self._store_group(group, prepared)
         for agent_id in self._result.agent_ids:
             recompile(self._connection, self._actor, agent_id)
-        if file.sources:
-            self._warn(
-                "Folders and their files were left out: this server does not read them from agent files."
-            )
         return self._result
 
     def _block(self, given: FileBlock, **changes: Any) -> Block:
@@ -180,6 +186,7 @@ class Importer:
         known = {
             "tool_ids": [self._ids[each] for each in given.tool_ids or () if each in self._ids],
             "block_ids": [self._ids[each] for each in given.block_ids or ()],
+            "source_ids": [self._ids[each] for each in given.all_source_ids or ()] or None,
         }
         body = prepared.bodies[given.id].model_copy(update=known)
         config, embedding = prepared.configs[given.id]

@@ -213,18 +213,42 @@ class FileGroup(_Read):
 
 
 class FileSource(_Read):
+    """A folder."""
+
     id: SourceRef
-    name: str
+    name: Annotated[str, StringConstraints(min_length=1, max_length=255)]
+    description: str | None = None
+    instructions: str | None = None
+    metadata: JsonObject | None = None
+    embedding: str | None = None
+    embedding_config: Annotated[EmbeddingConfig | None, BeforeValidator(_without_nulls)] = None
 
 
 class FileFile(_Read):
+    """A file in a folder, with its text."""
+
     id: FileRef
     source_id: SourceRef
+    file_name: str | None = None
+    original_file_name: str | None = None
+    file_path: str | None = None
+    file_type: str | None = None
+    file_size: SmallNumber | None = None
+    file_creation_date: str | None = None
+    file_last_modified_date: str | None = None
+    error_message: str | None = None
+    content: str | None = None
 
 
 class FileLink(_Read):
+    """What an agent has of a file."""
+
     file_id: FileRef
     source_id: SourceRef
+    is_open: bool = True
+    start_line: SmallNumber | None = None
+    end_line: SmallNumber | None = None
+    last_accessed_at: StoredMoment | None = None
 
 
 class FileAgent(AgentCreate, defer_build=True):

@@ -113,6 +113,12 @@ class TransferService:
             embeddings={
                 each.id: await self._embedding(actor, each.embedding_config, options.embedding, asked)
                 for each in file.remanence.archives
+            }
+            | {
+                each.id: await self._embedding(
+                    actor, each.embedding_config, options.embedding or each.embedding, asked
+                )
+                for each in file.sources
             },
             tools=await asyncio.to_thread(_checked_tools, actor, file),
             servers={

@@ -11,8 +11,10 @@ from remanence.core.actor import Actor
 from remanence.core.agent import Agent
 from remanence.core.conform import as_list, as_object
 from remanence.core.conversation import Conversation
+from remanence.core.file import FilePassage
 from remanence.core.mcp import McpServer
 from remanence.core.passage import Passage
+from remanence.files import repository as files
 from remanence.kit.ids import DEFAULT_USER_ID, ConversationId, OrgId
 from remanence.kit.json import JsonObject
 from remanence.kit.vault import Vault
@@ -24,6 +26,8 @@ from remanence.transfer.letta.repository import Outcome, find_missing
 
 _NAMED = ("processing_status", "identity_type", "manager_type", "provider_type")
 """Enumerations, which that database may keep in capitals."""
+
+_UNREAD = "It had not been read when it came from another server. Upload it again."
 
 PassageWithVector = tuple[Passage, Embedding | None]
 
@@ -41,6 +45,10 @@ def plain_row(row: JsonObject) -> JsonObject:
         changes["properties"] = as_list(row["properties"])
     if "manager_type" in row:
         changes["description"] = row.get("description") or ""
+    if "original_file_name" in row:  # a file
+        changes["file_name"] = _bare_name(row.get("file_name"))
+        if changes.get("processing_status") not in ("completed", "error", None):
+            changes |= {"processing_status": "error", "error_message": _UNREAD}
     return row | changes
 
 
@@ -69,6 +77,46 @@ def store_passages(connection: Connection, index: SearchIndex, pairs: Sequence[P
     )
     came = {passage.id for passage, _ in fresh}
     return Outcome(came, here.keys(), {passage.id for passage, _ in pairs} - came - here.keys())
+
+
+def to_chunk(row: JsonObject) -> tuple[FilePassage, Embedding | None]:
+    config = to_embedding(row)
+    given = {name: row.get(name) for name in FilePassage.model_fields if row.get(name) is not None}
+    passage = FilePassage.model_validate(
+        given
+        | {
+            "folder_id": row["source_id"],
+            "file_id": row.get("file_id"),
+            "file_name": _bare_name(row.get("file_name")),
+            "tags": (),
+            "metadata": as_object(row.get("metadata_")) or None,
+            "embedding_config": config,
+            **dates_of(row),
+        }
+    )
+    vector = to_vector(row, config)
+    return passage, Embedding(config, (vector,)) if config is not None and vector is not None else None
+
+
+def store_chunks(
+    connection: Connection, index: SearchIndex, pairs: Sequence[tuple[FilePassage, Embedding | None]]
+) -> Outcome:
+    here = files.find_passages(connection, [passage.id for passage, _ in pairs])
+    lost = find_missing(connection, "sources", {passage.folder_id for passage, _ in pairs})
+    lost |= find_missing(connection, "files", {passage.file_id for passage, _ in pairs if passage.file_id})
+    fresh = [
+        pair for pair in pairs if pair[0].id not in here and not {pair[0].folder_id, pair[0].file_id} & lost
+    ]
+    files.insert_passages(
+        connection, index, [passage for passage, _ in fresh], [vectors for _, vectors in fresh]
+    )
+    came = {str(passage.id) for passage, _ in fresh}
+    return Outcome(came, here.keys(), {str(passage.id) for passage, _ in pairs} - came - here.keys())
+
+
+def _bare_name(name: object) -> str | None:
+    """There, a file's name begins with its folder's."""
+    return str(name).rpartition("/")[2] if name else None
 
 
 def to_server(row: JsonObject, *, takes_keys: bool) -> McpServer:

@@ -10,14 +10,16 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from remanence.core.conform import as_list
+from remanence.core.file import FilePassage
 from remanence.core.message import Message
+from remanence.core.passage import Passage
 from remanence.db.database import Database
 from remanence.errors import AppError, BadArgument
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import MessageId
 from remanence.kit.json import JsonObject
 from remanence.kit.vault import Vault
-from remanence.search.ports import SearchIndex
+from remanence.search.ports import Embedding, SearchIndex
 from remanence.tools.builtin.catalogue import builtin_tools
 from remanence.tools.schemas import BUILTIN_TYPES
 from remanence.transfer.letta import repository
@@ -26,8 +28,10 @@ from remanence.transfer.letta.repository import AgentParts, Outcome, Talk
 from remanence.transfer.letta.rows import (
     furnish,
     plain_row,
+    store_chunks,
     store_passages,
     store_server,
+    to_chunk,
     to_conversation,
     to_passage,
     to_server,
@@ -36,10 +40,11 @@ from remanence.transfer.letta.source import LettaTables
 from remanence.transfer.message_form import read_messages
 
 T = TypeVar("T")
+P = TypeVar("P", Passage, FilePassage)
 Progress = Callable[[str, int], None]
 _BATCH = 500
 
-BEFORE_AGENTS = ("sources", "files", "file_contents", "source_passages", "identities", "identities_blocks")
+BEFORE_AGENTS = ("sources", "files", "file_contents", "identities", "identities_blocks")
 AFTER_AGENTS = (
     "sources_agents",
     "files_agents",
@@ -187,15 +192,21 @@ class LettaImport:
             )
 
     async def _passages(self) -> None:
-        async for rows in self._batches("archival_passages"):
-            pairs = [
-                pair for row in rows if (pair := self._try("archival_passages", row, to_passage)) is not None
-            ]
-            rehearsed = Outcome([passage.id for passage, _ in pairs])
-            outcome = await self._write(
-                "archival_passages", len(rows), rehearsed, store_passages, self.index, pairs
-            )
-            self.report.add("archival_passages", outcome)
+        await self._found("archival_passages", to_passage, store_passages)
+        await self._found("source_passages", to_chunk, store_chunks)
+
+    async def _found(
+        self,
+        name: str,
+        convert: Callable[[JsonObject], tuple[P, Embedding | None]],
+        store: Callable[[Connection, SearchIndex, Sequence[tuple[P, Embedding | None]]], Outcome],
+    ) -> None:
+        """What search finds: rows with their vectors."""
+        async for rows in self._batches(name):
+            pairs = [pair for row in rows if (pair := self._try(name, row, convert)) is not None]
+            rehearsed = Outcome([str(passage.id) for passage, _ in pairs])
+            outcome = await self._write(name, len(rows), rehearsed, store, self.index, pairs)
+            self.report.add(name, outcome)
 
     async def _agents(self) -> None:
         async for row in self._each("agents"):
