@@ -46,18 +46,49 @@ def test_a_password_is_asked_for_once_and_a_wrong_one_refused(
     try:
         page = browser.new_page(base_url=server.base_url)
         page.goto("/")
-        field = page.get_by_label("Password")
+        field = page.get_by_label("Password or key")
         field.fill("wrong")
         page.keyboard.press("Enter")
-        expect(page.get_by_role("alert")).to_have_text("That is not the password.")
+        expect(page.get_by_role("alert")).to_have_text("That is neither the password nor a key.")
         field.fill("open sesame")
         page.keyboard.press("Enter")
         expect(page.get_by_role("heading", name="agents")).to_be_visible()
         page.reload()
         expect(page.get_by_role("heading", name="agents")).to_be_visible()
+        kept = page.evaluate("() => JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie])")
+        assert "sesame" not in kept
+        assert "rms_" not in kept
+        page.goto("/settings")
+        page.get_by_role("button", name="Sign out").click()
+        expect(field).to_be_visible()
+        page.reload()
+        expect(field).to_be_visible()
         page.close()
     finally:
         server.stop()
+
+
+def test_keys_are_made_shown_once_and_revoked(screen: Screen) -> None:
+    page = screen.open("/settings")
+    panel = page.get_by_role("region", name="Keys")
+    expect(panel).to_contain_text("None yet.")
+    panel.get_by_role("button", name="New key").click()
+    dialog = page.get_by_role("dialog", name="New key")
+    dialog.get_by_label("Name").fill("laptop")
+    dialog.get_by_label("May").select_option("read_only")
+    dialog.get_by_role("button", name="Make the key").click()
+    shown = page.get_by_role("dialog", name="The key laptop")
+    expect(shown.get_by_label("The key", exact=True)).to_contain_text("rmn_")
+    key = shown.get_by_label("The key", exact=True).inner_text()
+    screen.check_access()
+    shown.get_by_role("button", name="Done").click()
+    row = panel.get_by_role("row", name="laptop")
+    expect(row).to_contain_text(key[:8])
+    expect(row).to_contain_text("read")
+    screen.check_access()
+    row.get_by_role("button", name="Revoke").click()
+    row.get_by_role("button", name="Revoke it?").click()
+    expect(panel).to_contain_text("None yet.")
 
 
 def test_a_server_that_goes_away_is_told_and_found_again(screen: Screen) -> None:

@@ -1,18 +1,17 @@
 /* The one way to the server: the published client, and a plain typed fetch for what we add to its API. */
 import Letta from "@letta-ai/letta-client";
-import { connectionLost, connectionWorks, signInNeeded } from "@/api/connection";
+import { connectionLost, connectionWorks, OWN_PAGE, signInCount, signInNeeded } from "@/api/connection";
 import { ApiError } from "@/api/errors";
-import { readKept } from "@/lib/persisted";
 
 /** "" at the root, "/prefix" behind a proxy that puts one before us. */
 export const BASE = new URL(document.baseURI).pathname.replace(/\/$/, "");
 
-/** Tells of lost connections and wanted passwords, and sends the password that was given. */
+/** Tells of lost connections and of being signed out, and says that it is our own page that asks. */
 export async function watchedFetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   const headers = new Headers(init?.headers);
-  const key = readKept("key", "session");
-  if (key) headers.set("authorization", `Bearer ${key}`);
-  else headers.delete("authorization");
+  headers.delete("authorization");
+  headers.set(OWN_PAGE, "1");
+  const signIns = signInCount();
   let response: Response;
   try {
     response = await fetch(input, { ...init, headers });
@@ -21,14 +20,14 @@ export async function watchedFetch(input: RequestInfo | URL, init?: RequestInit)
     throw error;
   }
   connectionWorks();
-  if (response.status === 401 && !response.headers.get("x-provider")) await noticeSignIn(response, key);
+  if (response.status === 401 && !response.headers.get("x-provider")) await noticeSignIn(response, signIns);
   return response;
 }
 
-/** A provider's 401 has another body than our own; one that comes late is about a password that was replaced since. */
-async function noticeSignIn(response: Response, key: string | null): Promise<void> {
+/** A provider's 401 has another body than our own; one that comes late is about a session that was replaced since. */
+async function noticeSignIn(response: Response, signIns: number): Promise<void> {
   const body = (await response.clone().json().catch(() => null)) as { detail?: unknown } | null;
-  if (body?.detail === "Unauthorized" && readKept("key", "session") === key) signInNeeded();
+  if (body?.detail === "Unauthorized" && signInCount() === signIns) signInNeeded();
 }
 
 export const letta = new Letta({

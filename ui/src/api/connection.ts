@@ -1,5 +1,4 @@
-/* Whether the server is there, and whether it wants a password. Told by every request, asked again when lost. */
-import { readKept, keep } from "@/lib/persisted";
+/* Whether the server is there, and whether it wants us to sign in. Told by every request, asked again when lost. */
 import { createStore } from "@/lib/store";
 
 export interface Connection {
@@ -57,13 +56,37 @@ export function connectionWorks(): void {
   for (const listener of [...returns]) listener();
 }
 
-export function signInNeeded(): void {
-  const wasRefused = readKept("key", "session") !== null;
-  connection.set((now) => ({ ...now, status: "sign-in", wasRefused }));
+let signIns = 0;
+
+/** Grows with each sign-in, by which a refusal that comes late is known. */
+export function signInCount(): number {
+  return signIns;
 }
 
-export function signIn(password: string): void {
-  keep("key", password, "session");
-  connection.set((now) => ({ ...now, status: "ok" }));
+export function signInNeeded(): void {
+  connection.set((now) => ({ ...now, status: "sign-in", wasRefused: false }));
+}
+
+/** The password or key is sent once; what stands for it is a cookie that no script can read. */
+export async function signIn(password: string): Promise<void> {
+  let response: Response;
+  try {
+    response = await fetch(new URL("v1/session/", document.baseURI), {
+      method: "POST",
+      headers: { "content-type": "application/json", [OWN_PAGE]: "1" },
+      body: JSON.stringify({ password }),
+    });
+  } catch {
+    return connectionLost();
+  }
+  if (!response.ok) {
+    connection.set((now) => ({ ...now, status: "sign-in", wasRefused: true }));
+    return;
+  }
+  signIns += 1;
+  connection.set((now) => ({ ...now, status: "ok", wasRefused: false }));
   for (const listener of [...returns]) listener();
 }
+
+/** Without it the server changes nothing for a cookie; pages of other origins cannot send it. */
+export const OWN_PAGE = "x-remanence-page";

@@ -6,6 +6,7 @@ import { Segments, Switch } from "@/components/controls";
 import { Failure } from "@/components/Failure";
 import { Icon } from "@/components/Icon";
 import { Loading } from "@/components/Loading";
+import { Access } from "@/features/settings/Access";
 import { exactly, UNKNOWN, when } from "@/lib/format";
 import { areLettersOn, showKeys, switchLetters } from "@/lib/keys";
 import { useStore } from "@/lib/store";
@@ -29,6 +30,7 @@ export function SettingsPage() {
           <dt>Single letters as commands</dt><dd className="row"><Switch label="Single letters as commands" checked={letters} onChange={switchLetters} /><span className="mut">{letters ? <>on; <kbd>?</kbd> lists them</> : <>off; <kbd>{showKeys("mod+k")}</kbd> still opens the palette</>}</span></dd>
         </dl>
       </section>
+      <Access />
       <section className="panel" aria-labelledby="set-server">
         <div className="panelhead"><h2 id="set-server">Server</h2><span className="meta">set where it is started; see the guide on configuration</span></div>
         {server.isPending && <Loading lines={4} />}
@@ -48,7 +50,7 @@ function Facts({ server, isConnected }: { server: ServerState; isConnected: bool
       <dt>Version</dt><dd className="num">{server.version}</dd>
       <dt>Database</dt><dd>{server.database.description}</dd>
       <dt>Sandbox</dt><dd className={isWeak ? "warn" : undefined}><span className="row"><Icon name="shield" size={14} />{sandboxWords(sandbox.level)}</span>{sandbox.reason && <span className="meta">{sandbox.reason}</span>}</dd>
-      <dt>Password</dt><dd>{server.has_password ? "asked for" : "none: whoever reaches the address may come in"}</dd>
+      <dt>Password</dt><dd>{server.has_password ? "asked for, or a key" : "none: whoever reaches the address may come in"}</dd>
       <dt>Model by default</dt><dd className="mono small">{server.default_model ?? UNKNOWN}</dd>
       <dt>Embedding by default</dt><dd className="mono small">{server.default_embedding ?? "none: search goes by words alone"}</dd>
       <dt>Exchanges kept</dt><dd>{TRACES[server.traces]}{server.traces !== "off" && `, for ${server.trace_days} days`} <span className="meta"><code>REMANENCE_TRACES</code></span></dd>
