@@ -205,6 +205,7 @@ ADMIN = {
     "admin.users": "Users are made, listed, renamed and moved; a move leaves keys behind.",
     "audit.log": "Changes, sign-ins and refusals are written down: who, by which key, what, how it went, from where.",
     "doors.cors": "Pages of other origins are let in only if their origin is named, and never with cookies.",
+    "doors.isolation": "What exists elsewhere is answered like what never existed, to every role, by every route.",
     "session.csrf": "Signed in by a cookie, a change needs a header that other pages cannot send.",
     "session.sign-in": "The password or a key, shown once, becomes an http-only cookie that may what they may and ends with them.",
     "session.sign-out": "Signing out ends the session itself.",

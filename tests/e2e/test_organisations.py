@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+import httpx
 import pytest
 from tests.support.operations import UNKNOWN, Operation, read_operations
 from tests.support.sandboxes import sandbox_names
@@ -109,7 +110,7 @@ def everything(tenant: Tenant, mine: dict[str, str]) -> list[Any]:
     return [tenant.http.get(path).json() for path in paths]
 
 
-def trespass(stranger: Tenant, operation: Operation, ids: dict[str, str]) -> int:
+def attempt(client: httpx.Client, operation: Operation, ids: dict[str, str]) -> httpx.Response:
     body: JsonObject | list[JsonObject] | None = None
     if operation.path in LISTS:
         body = LISTS[operation.path]
@@ -117,8 +118,11 @@ def trespass(stranger: Tenant, operation: Operation, ids: dict[str, str]) -> int
         body = BODIES.get(operation.path, SAID) | {key: ids[key] for key in operation.fields if key in ids}
     needed = {"query": "key"} if "query" in operation.names("query") else {}
     path = operation.path.format(**ids)
-    answer = stranger.http.request(operation.method, path, params=needed, json=body)
-    return answer.status_code
+    return client.request(operation.method, path, params=needed, json=body)
+
+
+def trespass(stranger: Tenant, operation: Operation, ids: dict[str, str]) -> int:
+    return attempt(stranger.http, operation, ids).status_code
 
 
 @pytest.mark.promise("doors.organisations")

@@ -172,7 +172,7 @@ def test_changes_sign_ins_and_refusals_are_written_down(tenant: Tenant, house: S
     ]
     assert lines == [
         ("POST", "/v1/blocks/", 200, None, None),
-        ("POST", "/v1/keys/", 201, None, None),
+        ("POST", "/v1/keys/", 201, None, reader["id"]),
         ("DELETE", "/v1/blocks/{block_id}", 403, reader["id"], block["id"]),
     ]
     assert {each["user_id"] for each in told} == {tenant.actor.user_id}

@@ -55,7 +55,9 @@ def test_a_password_is_asked_for_once_and_a_wrong_one_refused(
         expect(page.get_by_role("heading", name="agents")).to_be_visible()
         page.reload()
         expect(page.get_by_role("heading", name="agents")).to_be_visible()
-        kept = page.evaluate("() => JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie])")
+        kept = page.evaluate(
+            "() => JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie])"
+        )
         assert "sesame" not in kept
         assert "rms_" not in kept
         page.goto("/settings")

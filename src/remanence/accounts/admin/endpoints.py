@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Annotated, Concatenate, ParamSpec
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Request
 from sqlalchemy import Connection
 
 from remanence.accounts.admin import repository
@@ -28,10 +28,14 @@ def router(db: Database, forget: Callable[[], None]) -> APIRouter:
     routes = make_routes("admin", under="/admin")
 
     async def change(
-        fn: Callable[Concatenate[Connection, P], JsonObject], *args: P.args, **kwargs: P.kwargs
+        request: Request,
+        fn: Callable[Concatenate[Connection, P], JsonObject],
+        *args: P.args,
+        **kwargs: P.kwargs,
     ) -> JsonBytes:
         body = await db.write(fn, *args, **kwargs)
         forget()
+        request.state.object_id = body["id"]
         return JsonBytes(body)
 
     @routes.get("/orgs/", operation_id="list_orgs")
@@ -39,31 +43,33 @@ def router(db: Database, forget: Callable[[], None]) -> APIRouter:
         return JsonBytes(await db.read(repository.list_organizations, page))
 
     @routes.post("/orgs/", operation_id="create_organization")
-    async def create_org(actor: ActingUser, body: OrganizationCreate) -> JsonBytes:
-        return await change(repository.create_organization, body)
+    async def create_org(request: Request, actor: ActingUser, body: OrganizationCreate) -> JsonBytes:
+        return await change(request, repository.create_organization, body)
 
     @routes.patch("/orgs/", operation_id="update_organization")
-    async def update_org(actor: ActingUser, org_id: OrgQuery, body: OrganizationUpdate) -> JsonBytes:
-        return await change(repository.update_organization, org_id, body)
+    async def update_org(
+        request: Request, actor: ActingUser, org_id: OrgQuery, body: OrganizationUpdate
+    ) -> JsonBytes:
+        return await change(request, repository.update_organization, org_id, body)
 
     @routes.delete("/orgs/", operation_id="delete_organization_by_id")
-    async def delete_org(actor: ActingUser, org_id: OrgQuery) -> JsonBytes:
-        return await change(repository.delete_organization, org_id)
+    async def delete_org(request: Request, actor: ActingUser, org_id: OrgQuery) -> JsonBytes:
+        return await change(request, repository.delete_organization, org_id)
 
     @routes.get("/users/", operation_id="list_users")
     async def list_users(actor: ActingUser, page: Paged) -> JsonBytes:
         return JsonBytes(await db.read(repository.list_users, page))
 
     @routes.post("/users/", operation_id="create_user")
-    async def create_user(actor: ActingUser, body: UserCreate) -> JsonBytes:
-        return await change(repository.create_user, body)
+    async def create_user(request: Request, actor: ActingUser, body: UserCreate) -> JsonBytes:
+        return await change(request, repository.create_user, body)
 
     @routes.put("/users/", operation_id="update_user")
-    async def update_user(actor: ActingUser, body: UserUpdate) -> JsonBytes:
-        return await change(repository.update_user, body)
+    async def update_user(request: Request, actor: ActingUser, body: UserUpdate) -> JsonBytes:
+        return await change(request, repository.update_user, body)
 
     @routes.delete("/users/", operation_id="delete_user")
-    async def delete_user(actor: ActingUser, user_id: UserQuery) -> JsonBytes:
-        return await change(repository.delete_user, user_id)
+    async def delete_user(request: Request, actor: ActingUser, user_id: UserQuery) -> JsonBytes:
+        return await change(request, repository.delete_user, user_id)
 
     return routes

@@ -39,6 +39,6 @@ def router(db: Database) -> APIRouter:
             since=start,
             until=end,
         )
-        return JsonBytes([entry.model_dump() for entry in entries])
+        return JsonBytes([entry._asdict() for entry in entries])
 
     return routes

@@ -15,7 +15,7 @@ _COLUMNS = tuple(AuditRow.__table__.columns)
 
 
 def save_entries(connection: Connection, entries: Sequence[AuditEntry]) -> None:
-    connection.execute(insert(AuditRow), [entry.model_dump() for entry in entries])
+    connection.execute(insert(AuditRow), [entry._asdict() for entry in entries])
 
 
 def list_entries(
@@ -48,7 +48,7 @@ def list_entries(
         id_column=AuditRow.id,
         scope=scope,
     )
-    return [AuditEntry.model_validate(dict(row._mapping)) for row in rows]  # pyright: ignore[reportPrivateUsage] - SQLAlchemy's own name
+    return [AuditEntry(**row._mapping) for row in rows]  # pyright: ignore[reportPrivateUsage] - SQLAlchemy's own name
 
 
 def drop_old(connection: Connection, days: int) -> None:

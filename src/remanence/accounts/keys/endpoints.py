@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 from remanence.accounts.auth import CurrentGrant
 from remanence.accounts.keys import repository
@@ -33,7 +33,7 @@ def router(db: Database, ring: KeyRing) -> APIRouter:
         return JsonBytes([key_body(key) for key in keys])
 
     @routes.post("/keys/", tags=["keys"], operation_id="create_key")
-    async def create_key(grant: CurrentGrant, body: KeyCreate) -> JsonBytes:
+    async def create_key(request: Request, grant: CurrentGrant, body: KeyCreate) -> JsonBytes:
         key, text = await ring.create(
             grant,
             name=body.name,
@@ -43,6 +43,7 @@ def router(db: Database, ring: KeyRing) -> APIRouter:
             expires_at=body.expires_at,
             requests_per_minute=body.requests_per_minute,
         )
+        request.state.object_id = key.id
         return JsonBytes(key_body(key) | {"key": text}, 201)
 
     @routes.delete("/keys/{key_id}", tags=["keys"], operation_id="revoke_key")
@@ -51,7 +52,7 @@ def router(db: Database, ring: KeyRing) -> APIRouter:
         return JsonBytes(None)
 
     @routes.post("/client-side-access-tokens", tags=["access tokens"], operation_id="create_access_token")
-    async def create_token(grant: CurrentGrant, body: AccessTokenCreate) -> JsonBytes:
+    async def create_token(request: Request, grant: CurrentGrant, body: AccessTokenCreate) -> JsonBytes:
         key, text = await ring.create(
             grant,
             kind="client",
@@ -61,6 +62,7 @@ def router(db: Database, ring: KeyRing) -> APIRouter:
             hostname=body.hostname.rstrip("/"),
             expires_at=body.expires_at or utc_now() + TOKEN_LIFETIME,
         )
+        request.state.object_id = key.id
         return JsonBytes(token_body(key, text), 201)
 
     @routes.get("/client-side-access-tokens", tags=["access tokens"], operation_id="list_access_tokens")

@@ -19,6 +19,7 @@ def router(auth: Auth, ring: KeyRing) -> APIRouter:
         if not auth.is_on:
             return JsonBytes(session_body(grant))
         session, text = await ring.sign_in(grant)
+        request.state.object_id = session.id
         response = JsonBytes(session_body(grant.model_copy(update={"key": session})), 201)
         response.set_cookie(
             auth.cookie,
