@@ -207,6 +207,29 @@ def test_a_user_writes_but_does_not_administer(tenant: Tenant, opened: Opener) -
     assert user.get("/v1/providers/").status_code == 200
 
 
+@pytest.mark.promise("keys.roles")
+def test_only_an_admin_has_programs_started_on_the_servers_machine(tenant: Tenant, opened: Opener) -> None:
+    newer: dict[str, Any] = {
+        "server_name": "s",
+        "config": {"mcp_server_type": "stdio", "command": "/bin/false", "args": []},
+    }
+    older: dict[str, Any] = {"type": "stdio", "server_name": "s", "command": "/bin/false", "args": []}
+    nested = {"server_name": "s", "stdio_config": older}
+    for method, path, body in (
+        ("POST", "/v1/mcp-servers/", newer),
+        ("PATCH", f"/v1/mcp-servers/mcp_server-{NOBODY}", newer),
+        ("PUT", "/v1/tools/mcp/servers", older),
+        ("POST", "/v1/tools/mcp/servers/test", nested),
+        ("POST", "/v1/tools/mcp/servers/connect", older),
+        ("PATCH", "/v1/tools/mcp/servers/s", older),
+    ):
+        answer = opened().request(method, path, json=body)
+        if answer.status_code != 422:  # the door sees what a route can read
+            refused(answer, "program", "admin")
+    refused(opened().post("/v1/mcp-servers/", json=newer), "program")
+    assert tenant.http.get("/v1/mcp-servers/").json() == []
+
+
 @pytest.mark.promise("keys.scope-agent")
 def test_a_key_for_an_agent_opens_that_agent_and_what_belongs_to_it(talk: Talk, opened: Opener) -> None:
     mine = talk.agent(memory_blocks=[{"label": "human", "value": "x"}])

@@ -11,7 +11,7 @@ from remanence.accounts import repository, rules
 from remanence.accounts.agent_token import is_token, read_token
 from remanence.accounts.keys.service import KEY_PREFIX, SESSION_PREFIX, KeyRing
 from remanence.accounts.limits import RateLimits
-from remanence.accounts.scopes.checking import check_scope
+from remanence.accounts.scopes.checking import check_scope, read_body
 from remanence.core.access import Grant, Scope, allows
 from remanence.core.actor import Actor
 from remanence.db.database import Database
@@ -169,6 +169,9 @@ class Auth:
         needed = rules.needed_role(request.method, route)
         if not allows(grant.role, needed):
             raise Forbidden(f"This key {grant.describe()}; this needs the role {needed}.")
+        may_start = grant.role == "admin" or not route.startswith(rules.PROGRAMS)
+        if not may_start and rules.starts_program(await read_body(request)):
+            raise Forbidden(f"This key {grant.describe()}; starting a program here needs the role admin.")
         if grant.scopes and route.startswith(rules.UNCONFINED):
             raise Forbidden(f"This key {grant.describe()}; this spans organisations.")
         if grant.parts:

@@ -5,6 +5,7 @@ What is not listed needs the role `read_only` to be read and `user` to be writte
 
 import re
 from functools import cache
+from typing import Any, cast
 
 from remanence.core.access import Access, Role
 
@@ -43,6 +44,9 @@ ADMINS_ALONE = (
 )
 """By the beginning of the route."""
 
+PROGRAMS = ("/v1/mcp-servers/", "/v1/tools/mcp/servers")
+"""Where a body may name a program to be started on the server's machine, which is for admins as well."""
+
 UNCONFINED = ("/v1/admin/",)
 """Spans organisations: not for the admins of one."""
 
@@ -79,6 +83,12 @@ def needed_role(method: str, route: str) -> Role:
     if any(of in ("*", method) and route.startswith(start) for of, start in ADMINS_ALONE):
         return "admin"
     return "read_only" if is_reading(method, route) else "user"
+
+
+def starts_program(body: dict[str, Any]) -> bool:
+    """Whether an MCP server is described that runs here, in the newer form or the older one."""
+    parts = [body, *(cast("dict[str, Any]", each) for each in body.values() if isinstance(each, dict))]
+    return any("command" in part for part in parts)
 
 
 @cache

@@ -36,7 +36,7 @@ async def check_scope(db: Database, request: Request, grant: Grant, route: str) 
     refusal = Forbidden(f"This key {grant.describe()}, and nothing else; name what is in it.")
     if name in rules.LASTING and all(scope.type == "agent" for scope in scopes):
         raise refusal
-    body = await _read_body(request)
+    body = await read_body(request)
     ids = {
         *_ids_of(list(request.path_params.values())),
         *_ids_of([value for _, value in request.query_params.multi_items()]),
@@ -92,7 +92,8 @@ def _ids_of(values: list[Any]) -> Iterator[str]:
             yield value
 
 
-async def _read_body(request: Request) -> dict[str, Any]:
+async def read_body(request: Request) -> dict[str, Any]:
+    """A JSON object's keys and values; empty for any other body."""
     if request.method in rules.SAFE or "form" in request.headers.get("content-type", ""):
         return {}
     try:
