@@ -92,7 +92,7 @@ def router(db: Database, helpers: Helpers, rounds: Rounds, speaker: GroupSpeaker
         return JsonBytes(await db.read(read))
 
     @routes.post("/voice-beta/{agent_id}/chat/completions", tags=["voice"], deprecated=True)
-    async def voice_completions(agent_id: str) -> JsonBytes:
+    async def voice_completions(actor: ActingUser, agent_id: str) -> JsonBytes:
         raise Gone(
             "This route is retired. Speak to voice agents as to all others: POST /v1/agents/…/messages."
         )
