@@ -1,4 +1,4 @@
-"""Keys that open the door."""
+"""Keys that open the door, and who did what."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -44,7 +44,25 @@ def upgrade() -> None:
     op.create_index("ix_api_keys_organization_id_created_at", "api_keys", ["organization_id", "created_at"])
     op.create_index("ix_api_keys_user_id", "api_keys", ["user_id"])
     op.create_index("ix_api_keys_parent_id", "api_keys", ["parent_id"])
+    op.create_table(
+        "audit_log",
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("organization_id", sa.String(), nullable=True),
+        sa.Column("user_id", sa.String(), nullable=True),
+        sa.Column("key_id", sa.String(), nullable=True),
+        sa.Column("method", sa.String(), nullable=False),
+        sa.Column("route", sa.String(), nullable=False),
+        sa.Column("object_id", sa.String(), nullable=True),
+        sa.Column("status", sa.Integer(), nullable=False),
+        sa.Column("ip", sa.String(), nullable=True),
+        sa.Column("request_id", sa.String(), nullable=True),
+        sa.Column("id", sa.String(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_audit_log")),
+    )
+    op.create_index("ix_audit_log_created_at", "audit_log", ["created_at"])
+    op.create_index("ix_audit_log_organization_id_created_at", "audit_log", ["organization_id", "created_at"])
 
 
 def downgrade() -> None:
+    op.drop_table("audit_log")
     op.drop_table("api_keys")
