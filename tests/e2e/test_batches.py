@@ -114,6 +114,26 @@ def test_batches_are_listed_newest_first_and_apart_from_other_jobs(calm: Talk) -
     assert calm.http.get(f"{PATH}/{UNKNOWN['job_id']}").status_code == 404
 
 
+@pytest.mark.promise("batches.list")
+def test_jobs_that_are_not_over_are_listed_oldest_first_or_as_asked(talk: Talk) -> None:
+    gate, agent = Gate(), talk.agent()
+    talk.model.script(says("Slowly.").paused(gate))
+    ids = [send(talk, request(agent, text))["id"] for text in ("One", "Two")]
+    gate.reached.wait_sync(10)
+    for path, query, expected in (
+        ("/v1/jobs/active", {}, ids),
+        ("/v1/jobs/active", {"ascending": False}, ids[::-1]),
+        ("/v1/jobs/", {"active": True}, ids[::-1]),
+        ("/v1/jobs/", {"active": True, "ascending": True}, ids),
+        ("/v1/jobs/", {"order": "asc", "after": ids[0]}, ids[1:]),
+    ):
+        assert [job["id"] for job in talk.get(path, **query)] == expected, path
+    for batch_id in ids:
+        talk.ask("PATCH", f"{PATH}/{batch_id}/cancel")
+    gate.open()
+    until_sync(lambda: talk.get("/v1/runs/active") == [])
+
+
 @pytest.mark.promise("batches.refused")
 @pytest.mark.parametrize(
     ("change", "status", "why"),

@@ -41,7 +41,7 @@ def router(db: Database, workers: Workers) -> APIRouter:
         actor: ActingUser,
         page: Annotated[Page, Depends(page_parameters(limit=50))],
         source_id: StoredText | None = None,
-        ascending: Ascending = None,
+        ascending: bool = True,
     ) -> JsonBytes:
         jobs = await db.read(
             repository.list_jobs, actor, _in_order(page, ascending), is_open=True, source_id=source_id
