@@ -19,6 +19,7 @@ from rich.text import Text
 
 from bench.adapters import measure_adapters
 from bench.figures import ROWS, Figure, Row
+from bench.files import measure_files
 from bench.groups import measure_groups
 from bench.measures import MEASURES as OF_THE_SERVER
 from bench.measures import Bench, Measure
@@ -32,6 +33,7 @@ MEASURES: dict[str, Measure] = {
     **OF_THE_SERVER,
     "tools": measure_tools,
     "groups": measure_groups,
+    "files": measure_files,
     "adapters": measure_adapters,
 }
 

@@ -35,6 +35,12 @@ class Client:
     async def post(self, path: str, body: object) -> Any:
         return await self._send("POST", path, body)
 
+    async def upload(self, path: str, name: str, data: bytes) -> Any:
+        form = aiohttp.FormData()
+        form.add_field("file", data, filename=name)
+        async with self._session.post(self._base + path, data=form) as response:
+            return _checked(response.status, await response.read())
+
     async def patch(self, path: str, body: object) -> Any:
         return await self._send("PATCH", path, body)
 

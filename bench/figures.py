@@ -66,6 +66,8 @@ ROWS: tuple[Row, ...] = (
     Row("tool_rate", "custom tool calls, 50 at once", "calls/s", None, "more", 0),
     Row("mcp_call", "call of an MCP tool over stdio", "ms"),
     Row("tool_cold", "first call with one requirement to install", "s", places=2),
+    Row("file_txt", "text of 1 MB, until found", "ms"),
+    Row("file_pdf", "PDF of 100 pages, until found", "ms"),
     Row("group_round", "round of a group of 3", "ms"),
     Row("helped", "message to an agent with a sleep-time helper", "ms"),
     Row("helped_over", "the same, over one without", "ms", 1),
