@@ -151,10 +151,10 @@ class Helpers:
         kind = helper_of(agent)
         if kind is None:
             return []
-        found = repository.helping_group(connection, actor, agent.id)
-        if found is None or kind_of(found) != kind:
+        # Each turn of an agent that is helped pays for this, so its members are read only when they are due.
+        group = repository.lock_helping(connection, actor, agent.id, kind.manager_type)
+        if group is None or kind_of(group) != kind:
             return []
-        group = repository.get_group(connection, actor, found.id, locks=True)
         if kind.buffer is None:
             counter, is_due = next_turn(group.turns_counter, group.sleeptime_agent_frequency)
             repository.update_group(connection, group.id, {"turns_counter": counter})
@@ -165,7 +165,10 @@ class Helpers:
         if not since:
             return []
         repository.update_group(connection, group.id, {"last_processed_message_id": since[-1].id})
-        visits = [self._visit(connection, actor, agent, each, kind, since) for each in group.agent_ids]
+        visits = [
+            self._visit(connection, actor, agent, each, kind, since)
+            for each in repository.list_members(connection, group.id)
+        ]
         return [visit for visit in visits if visit is not None]
 
     def _visit(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, func, insert, select, update
 
 from remanence.core.actor import Actor
 from remanence.core.group import Group, ManagerType
@@ -16,6 +16,19 @@ from remanence.kit.ids import AgentId, UserId
 
 _PLAIN_FIELDS = tuple(set(Group.model_fields) - {"agent_ids", "shared_block_ids"})
 _COLUMNS = [getattr(GroupRow, name) for name in _PLAIN_FIELDS]
+
+_HELPING = (
+    select(*_COLUMNS)
+    .where(
+        GroupRow.organization_id == bindparam("organization"),
+        GroupRow.manager_agent_id == bindparam("agent"),
+        GroupRow.manager_type == bindparam("kind"),
+        GroupRow.is_deleted.is_(False),
+    )
+    .order_by(GroupRow.created_at)
+    .limit(1)
+    .with_for_update()
+)
 
 
 def insert_group(connection: Connection, group: Group, user_id: UserId) -> None:
@@ -97,6 +110,25 @@ def helping_group(connection: Connection, actor: Actor, agent_id: AgentId) -> Gr
     """The group that tends this agent's memory."""
     found = list_managed(connection, actor, [agent_id])
     return next((group for group in found if group.is_helping), None)
+
+
+def lock_helping(
+    connection: Connection, actor: Actor, agent_id: AgentId, manager_type: ManagerType
+) -> Group | None:
+    """The group that tends this agent's memory, without its members; nobody else changes it meanwhile."""
+    row = connection.execute(
+        _HELPING, {"organization": actor.organization_id, "agent": agent_id, "kind": manager_type}
+    ).first()
+    return Group.model_validate(dict(zip(_PLAIN_FIELDS, row, strict=True))) if row is not None else None
+
+
+def list_members(connection: Connection, group_id: str) -> list[AgentId]:
+    rows = connection.scalars(
+        select(GroupsAgentsRow.agent_id)
+        .where(GroupsAgentsRow.group_id == group_id)
+        .order_by(GroupsAgentsRow.position)
+    )
+    return [AgentId(each) for each in rows]
 
 
 def list_managed(connection: Connection, actor: Actor, agent_ids: Sequence[AgentId]) -> list[Group]:
