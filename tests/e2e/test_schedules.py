@@ -251,7 +251,7 @@ def test_two_servers_share_schedules_and_run_none_twice(calm: Talk) -> None:
     wake = {"messages": SAID, "schedule": NEVER}
     with ThreadPoolExecutor(2) as threads, there:
         both = [threads.submit(http.post, path_of(pairs[0][0]), json=wake) for http in (calm.http, there)]
-        assert [each.result().status_code for each in both] == [200, 200]
+        assert [each.result().status_code for each in both] == [201, 201]
     for agent, made in pairs:
         until_sync(are_over(calm, agent, 1))
         assert len(runs_of(calm, agent)) == 1

@@ -26,7 +26,7 @@ def router(db: Database, scheduling: Scheduling) -> APIRouter:
     @routes.post("/agents/{agent_id}/schedule", operation_id="create_schedule")
     async def create_schedule(actor: ActingUser, agent_id: AgentIdPath, body: ScheduleCreate) -> JsonBytes:
         made = await scheduling.create(actor, agent_id, body)
-        return JsonBytes({"next_scheduled_at": made.next_run_at} | schedule_body(made))
+        return JsonBytes({"next_scheduled_at": made.next_run_at} | schedule_body(made), 201)
 
     @routes.get("/agents/{agent_id}/schedule", operation_id="list_schedules")
     async def list_schedules(
