@@ -104,6 +104,7 @@ from remanence.search.embedding import BackgroundEmbedding
 from remanence.search.ports import open_index
 from remanence.search.service import Search
 from remanence.settings import Settings
+from remanence.templates.endpoints import router as template_routes
 from remanence.tools import repository as tools
 from remanence.tools.archival import ArchivalMemory
 from remanence.tools.builtin.web import EXA_KEY, TAVILY_KEY, WebAccess, WebTools
@@ -131,6 +132,7 @@ _LOOKED_FOR = ("ollama", "lmstudio_openai", "llamacpp")
 
 if TYPE_CHECKING:
     from remanence.llm.local.source import LocalModels
+    from remanence.templates.service import TemplateService
     from remanence.transfer.service import TransferService
 
 
@@ -367,6 +369,7 @@ class _House:
             ),
             schedule_routes(self._db, self._scheduling),
             transfer_routes(lambda: self._transfer),
+            template_routes(self._db, lambda: self._templates),
             tool_routes(self._db),
             model_routes(self._catalogue, self._adapters),
             tool_run_routes(self._executor),
@@ -393,6 +396,12 @@ class _House:
         from remanence.transfer.service import TransferService
 
         return TransferService(self._db, self._agents, self._catalogue, self._mcp, self._index, self._vault)
+
+    @cached_property
+    def _templates(self) -> "TemplateService":
+        from remanence.templates.service import TemplateService
+
+        return TemplateService(self._db, self._transfer)
 
     def state_routes(self) -> APIRouter:
         """What the server is, for whoever looks after it."""

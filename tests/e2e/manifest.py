@@ -138,6 +138,15 @@ GENERATING = {
     "tools.generate-tool": "A model writes a tool, is told of its faults, and is refused if it cannot; nothing is kept.",
 }
 
+TEMPLATES = {
+    "templates.create": "An agent or a file becomes a template; agents are made from it, filled with variables, helpers too.",
+    "templates.delete": "Agents outlive their template.",
+    "templates.migrate": "Agents are brought to a new version, all or none, and keep what is theirs or is to be kept.",
+    "templates.refused": "What cannot be is refused and changes nothing.",
+    "templates.tools": "Tools of a file replace those here only if that is asked for.",
+    "templates.versions": "Versions are saved, chosen by number or name, listed, and gone back to without losing changes.",
+}
+
 ARCHIVES = {
     "archival.delete": "What is deleted from archival memory is found no more.",
     "archival.insert": "The first insert makes the agent an archive; with two attached an insert is a 400.",
@@ -609,6 +618,7 @@ PROMISES = (
     | ARCHIVES
     | IDENTITIES
     | CHAT
+    | TEMPLATES
     | GENERATING
     | SEARCHING
     | SANDBOX
@@ -652,6 +662,7 @@ OWN = {
     "POST /v1/groups/{group_id}/messages/stream": "the same as a stream",
     "POST /v1/groups/{group_id}/messages/async": "the same in the background; the first run at once",
     "POST /v1/groups/{group_id}/messages/cancel": "ends the round that is under way",
+    "GET /v1/templates": "lists templates with their versions and variables",
     "GET /v1/models/prices": "what models cost, where it is known",
     "GET /v1/server/": "what the server is: version, database, sandbox, what it keeps",
     "GET /v1/budgets/": "what agents and the organisation may spend, and have spent",

@@ -69,9 +69,13 @@ def names_for(tenant: Tenant) -> dict[str, str]:
     conversation = tenant.http.post("/v1/conversations/", params={"agent_id": agent["id"]}, json={}).json()
     archive = tenant.http.post("/v1/archives/", json={"name": "notes"}).json()
     folder = tenant.http.post("/v1/folders/", json={"name": "papers"}).json()
+    template = {"type": "agent", "agent_id": agent["id"], "name": "odd"}
+    assert tenant.http.post("/v1/templates", json=template).status_code == 200
     return UNKNOWN | {
         "folder_id": folder["id"],
         "folder_name": "papers",
+        "template_name": "odd",
+        "template_version": "odd:latest",
         "archive_id": archive["id"],
         "agent_id": agent["id"],
         "block_id": agent["blocks"][0]["id"],

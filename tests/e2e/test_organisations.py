@@ -27,6 +27,9 @@ BODIES: dict[str, JsonObject] = {
     "/v1/conversations/{conversation_id}": {"summary": "stolen"},
     "/v1/archives/{archive_id}": {"name": "stolen"},
     "/v1/identities/{identity_id}": {"name": "stolen"},
+    "/v1/agents/{agent_id}/generate": {"prompt": "Tell me."},
+    "/v1/templates/{template_name}": {"agent_file_json": {"agents": [{"id": "agent-0"}]}},
+    "/v1/templates/{template_name}/rollback": {"version": "1"},
     "/v1/archives/{archive_id}/passages": {"text": "stolen"},
     "/v1/archives/{archive_id}/passages/batch": {"passages": [{"text": "stolen"}]},
     "/v1/agents/{agent_id}/archival-memory": {"text": "stolen"},
@@ -75,6 +78,7 @@ def belongings(talk: Talk) -> dict[str, str]:
     talk.ask("PATCH", f"/v1/agents/{agent['id']}/archives/attach/{archive['id']}")
     given = {"identifier_key": "eve", "name": "Eve", "identity_type": "user", "agent_ids": [agent["id"]]}
     identity = talk.ask("POST", "/v1/identities/", json=given)
+    talk.ask("POST", "/v1/templates", json={"type": "agent", "agent_id": agent["id"], "name": "helper"})
     folder = talk.ask("POST", "/v1/folders/", json={"name": "papers"})
     schedule = talk.ask("POST", f"/v1/agents/{agent['id']}/schedule", json=LATER)
     group = talk.agent(enable_sleeptime=True)["managed_group"]
@@ -95,6 +99,8 @@ def belongings(talk: Talk) -> dict[str, str]:
         "run_id": run["id"],
         "conversation_id": conversation["id"],
         "identity_id": identity["id"],
+        "template_name": "helper",
+        "template_version": "helper:1",
         "scheduled_message_id": schedule["id"],
         **sandbox_names(talk.http),
     }
@@ -105,7 +111,14 @@ def everything(tenant: Tenant, mine: dict[str, str]) -> list[Any]:
     root = f"/v1/agents/{mine['agent_id']}"
     paths = [root, f"{root}/messages", f"{root}/tools", f"{root}/core-memory/blocks", "/v1/blocks/"]
     paths += ["/v1/agents/", "/v1/runs/", "/v1/steps/", "/v1/conversations/", "/v1/messages/", "/v1/tags/"]
-    paths += ["/v1/archives/", f"{root}/archival-memory", "/v1/groups/", "/v1/identities/", "/v1/folders/"]
+    paths += [
+        "/v1/archives/",
+        f"{root}/archival-memory",
+        "/v1/groups/",
+        "/v1/templates",
+        "/v1/identities/",
+        "/v1/folders/",
+    ]
     paths += [f"/v1/runs/{mine['run_id']}", f"/v1/steps/{mine['step_id']}"]
     return [tenant.http.get(path).json() for path in paths]
 

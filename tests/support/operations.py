@@ -63,6 +63,8 @@ UNKNOWN = {
     "folder_name": "nowhere",
     "group_id": f"group-{NOBODY}",
     "identity_id": f"identity-{NOBODY}",
+    "template_name": "nobody",
+    "template_version": "nobody:1",
     "job_id": f"job-{NOBODY}",
     "mcp_server_id": f"mcp_server-{NOBODY}",
     "mcp_server_name": "nobody",

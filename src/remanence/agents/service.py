@@ -165,11 +165,11 @@ class AgentService:
         embedding = await self._embedding_config(actor, body)
         fresh: LLMConfig | None = None
         # The handle that the agent has is not looked up again: its provider may be away.
-        while not await self._db.write(self._apply, actor, agent_id, body, fresh, embedding):
+        while not await self._db.write(self.apply, actor, agent_id, body, fresh, embedding):
             assert body.model is not None
             fresh = await self._catalogue.resolve_llm(body.model, actor.organization_id)
 
-    def _apply(
+    def apply(
         self,
         connection: Connection,
         actor: Actor,
@@ -178,7 +178,10 @@ class AgentService:
         fresh: LLMConfig | None,
         embedding: EmbeddingConfig | None,
     ) -> bool:
-        """Applies what was asked for to the agent as it is now; false if its new model must be known first."""
+        """Applies what was asked for, and was checked, to the agent as it is now, within a transaction.
+
+        False if its new model must be known first.
+        """
         agent = repository.lock_agent(connection, actor, agent_id)
         has_other_model = body.model is not None and body.model != agent.llm_config.handle
         if has_other_model and body.llm_config is None and fresh is None:

@@ -69,6 +69,8 @@ class Prepared:
     """The MCP servers that may be made here."""
     overrides_tools: bool
     project_id: str | None
+    begins: bool = False
+    """Agents without a history of their own, which begin as new ones do."""
 
 
 @dataclass(slots=True)
@@ -84,51 +86,56 @@ class Importer:
     def __init__(
         self, connection: Connection, actor: Actor, service: AgentService, index: SearchIndex, vault: Vault
     ) -> None:
-        self._connection = connection
-        self._actor = actor
-        self._service = service
+        self.connection = connection
+        self.actor = actor
+        self.service = service
         self._index = index
-        self._vault = vault
-        self._ids: dict[str, str] = {}
+        self.vault = vault
+        self.ids: dict[str, str] = {}
         """From ids in the file to those here."""
         self._result = Imported()
 
     def store(self, prepared: Prepared) -> Imported:
         """Raises Invalid, BadArgument, AlreadyExists; then nothing is to be kept."""
         file = prepared.file
-        self._find_servers(prepared)
-        for given in file.tools:
-            self._store_tool(given, prepared)
+        self.take_tools(prepared)
         stored = blocks.insert_blocks(
-            self._connection, [self._block(each, project_id=prepared.project_id) for each in file.blocks]
+            self.connection, [self.new_block(each, project_id=prepared.project_id) for each in file.blocks]
         )
-        self._ids |= {given.id: block.id for given, block in zip(file.blocks, stored, strict=True)}
+        self.ids |= {given.id: block.id for given, block in zip(file.blocks, stored, strict=True)}
         for given in file.groups:  # messages name them
-            self._ids[given.id] = new_id("group")
+            self.ids[given.id] = new_id("group")
         for given in file.sources:
             config = prepared.embeddings[given.id]
-            self._ids[given.id] = folders.store_folder(self._connection, self._actor, given, config)
+            self.ids[given.id] = folders.store_folder(self.connection, self.actor, given, config)
         for given in file.files:
-            folder_id = FolderId(self._ids[given.source_id])
-            self._ids[given.id] = folders.store_file(self._connection, self._actor, given, folder_id)
+            folder_id = FolderId(self.ids[given.source_id])
+            self.ids[given.id] = folders.store_file(self.connection, self.actor, given, folder_id)
         for given in file.agents:
-            self._ids[given.id] = self._store_agent(given, prepared)
+            self.ids[given.id] = self._store_agent(given, prepared)
             if given.files_agents:
-                folders.open_as_before(self._connection, self._actor, given, self._ids)
-        self._result.agent_ids = [self._ids[agent.id] for agent in file.agents]
+                folders.open_as_before(self.connection, self.actor, given, self.ids)
+        self._result.agent_ids = [self.ids[agent.id] for agent in file.agents]
         self._store_archives(prepared)
-        histories = {agent.id: self._store_history(agent) for agent in file.agents}
+        told = () if prepared.begins else file.agents
+        histories = {agent.id: self._store_history(agent) for agent in told}
         for talk in file.remanence.conversations:
             self._store_conversation(talk, histories[talk.agent_id])
         for group in file.groups:
             self._store_group(group, prepared)
         for agent_id in self._result.agent_ids:
-            recompile(self._connection, self._actor, agent_id)
+            recompile(self.connection, self.actor, agent_id)
         return self._result
 
-    def _block(self, given: FileBlock, **changes: Any) -> Block:
+    def take_tools(self, prepared: Prepared) -> None:
+        """Finds or makes what the agents of the file call, and its MCP servers."""
+        self._find_servers(prepared)
+        for given in prepared.file.tools:
+            self._store_tool(given, prepared)
+
+    def new_block(self, given: FileBlock, **changes: Any) -> Block:
         body = BlockCreate.model_validate(given.model_dump(exclude={"id", "copied_from"}))
-        return body.new_block(self._actor).model_copy(update=changes)
+        return body.new_block(self.actor).model_copy(update=changes)
 
     def _warn(self, text: str) -> None:
         self._result.warnings.append(text)
@@ -137,21 +144,21 @@ class Importer:
         """One of the same name that is here is taken; else a remote one is made. Programs never are."""
         for given in prepared.file.mcp_servers:
             name = given.server_name
-            here = servers.find_server_by_name(self._connection, self._actor, name, self._vault)
+            here = servers.find_server_by_name(self.connection, self.actor, name, self.vault)
             if here is None and given.id in prepared.servers:
                 here = prepared.servers[given.id]
-                servers.insert_server(self._connection, here, self._vault)
+                servers.insert_server(self.connection, here, self.vault)
             if here is None:
                 self._warn(
                     f"The MCP server {name!r} is a program, and a file may not have programs started here: add "
                     "it yourself, under this name, for its tools to work."
                 )
             else:
-                self._ids[given.id] = here.id
+                self.ids[given.id] = here.id
 
     def _store_tool(self, given: FileTool, prepared: Prepared) -> None:
         name = given.own_name
-        here = tools.find_by_name(self._connection, self._actor, name) if name else None
+        here = tools.find_by_name(self.connection, self.actor, name) if name else None
         fresh = prepared.tools.get(given.id)
         if here is not None:
             is_same_kind = here.tool_type == "custom" and fresh is not None and fresh.tool_type == "custom"
@@ -159,99 +166,99 @@ class Importer:
                 kept = {
                     name: getattr(here, name) for name in ("id", "created_at", "created_by_id", "project_id")
                 }
-                tools.update_tool(self._connection, self._actor, fresh.model_copy(update=kept))
+                tools.update_tool(self.connection, self.actor, fresh.model_copy(update=kept))
             elif fresh is not None and not is_same_kind and here.tool_type != fresh.tool_type:
                 self._warn(f"The tool {name!r} is the one of this server, which is of another kind.")
-            self._ids[given.id] = here.id
+            self.ids[given.id] = here.id
         elif fresh is None:
             self._warn(
                 f"The tool {name!r} is built into the server that wrote the file, and not into this one."
             )
         else:
-            self._ids[given.id] = tools.insert_tool(self._connection, self._with_server(fresh)).id
+            self.ids[given.id] = tools.insert_tool(self.connection, self._with_server(fresh)).id
 
     def _with_server(self, tool: Tool) -> Tool:
         """A tool of an MCP server that names it by its id here."""
         mcp: JsonObject | None = tool.metadata.get("mcp")
         if tool.tool_type != "external_mcp" or not isinstance(mcp, dict):
             return tool
-        server_id = self._ids.get(str(mcp.get("server_id")))
+        server_id = self.ids.get(str(mcp.get("server_id")))
         if server_id is None:
             name = str(mcp.get("server_name"))
-            here = servers.find_server_by_name(self._connection, self._actor, name, self._vault)
+            here = servers.find_server_by_name(self.connection, self.actor, name, self.vault)
             server_id = here.id if here else None
         return tool.model_copy(update={"metadata": tool.metadata | {"mcp": mcp | {"server_id": server_id}}})
 
     def _store_agent(self, given: FileAgent, prepared: Prepared) -> AgentId:
         known = {
-            "tool_ids": [self._ids[each] for each in given.tool_ids or () if each in self._ids],
-            "block_ids": [self._ids[each] for each in given.block_ids or ()],
-            "source_ids": [self._ids[each] for each in given.all_source_ids or ()] or None,
+            "tool_ids": [self.ids[each] for each in given.tool_ids or () if each in self.ids],
+            "block_ids": [self.ids[each] for each in given.block_ids or ()],
+            "source_ids": [self.ids[each] for each in given.all_source_ids or ()] or None,
         }
         body = prepared.bodies[given.id].model_copy(update=known)
         config, embedding = prepared.configs[given.id]
-        agent, _, _ = self._service.insert(
-            self._connection, self._actor, body, config, embedding, begins=False
+        agent, _, _ = self.service.insert(
+            self.connection, self.actor, body, config, embedding, begins=prepared.begins
         )
         return agent.id
 
     def _store_history(self, given: FileAgent) -> dict[str, Message]:
         """What was said, by its ids in the file, mended where no provider would read it."""
-        agent_id = AgentId(self._ids[given.id])
-        said = read_messages(given.messages, agent_id, self._ids, utc_now())
+        agent_id = AgentId(self.ids[given.id])
+        said = read_messages(given.messages, agent_id, self.ids, utc_now())
         self._keep(agent_id, said, [said[each] for each in given.in_context_message_ids])
-        repair(self._connection, self._actor, Address(agent_id))
+        repair(self.connection, self.actor, Address(agent_id))
         return said
 
     def _keep(self, lane: str, said: dict[str, Message], window: Sequence[Message]) -> None:
-        found, organization_id = list(said.values()), self._actor.organization_id
-        messages.insert_messages(self._connection, organization_id, found)
+        found, organization_id = list(said.values()), self.actor.organization_id
+        messages.insert_messages(self.connection, organization_id, found)
         messages.append_context(
-            self._connection, lane, 0, list(dict.fromkeys(message.id for message in window))
+            self.connection, lane, 0, list(dict.fromkeys(message.id for message in window))
         )
-        self._index.index(self._connection, message_documents(found, organization_id))
+        self._index.index(self.connection, message_documents(found, organization_id))
 
     def _store_conversation(self, given: FileConversation, earlier: dict[str, Message]) -> None:
-        agent_id = AgentId(self._ids[given.agent_id])
+        agent_id = AgentId(self.ids[given.agent_id])
         id = ConversationId(new_id("conv"))
         copies = [
-            self._block(each, conversation_id=id, copied_from=self._ids.get(each.copied_from or ""))
+            self.new_block(each, conversation_id=id, copied_from=self.ids.get(each.copied_from or ""))
             for each in given.blocks
         ]
-        own = blocks.insert_blocks(self._connection, copies)
-        known = self._ids | {name: message.id for name, message in earlier.items()}
+        own = blocks.insert_blocks(self.connection, copies)
+        known = self.ids | {name: message.id for name, message in earlier.items()}
         said = read_messages(given.messages, agent_id, known, utc_now(), id)
         now = utc_now()
         fields = given.model_dump(include=_TALK_FIELDS)
         conversation = Conversation(
             **fields,
             id=id,
-            organization_id=self._actor.organization_id,
+            organization_id=self.actor.organization_id,
             agent_id=agent_id,
             isolated_block_ids=tuple(block.id for block in own),
             last_message_at=max((each.created_at for each in said.values()), default=None),
             archived_at=now if given.archived else None,
             created_at=now,
             updated_at=now,
-            created_by_id=self._actor.user_id,
-            last_updated_by_id=self._actor.user_id,
+            created_by_id=self.actor.user_id,
+            last_updated_by_id=self.actor.user_id,
         )
-        insert_conversation(self._connection, conversation)
+        insert_conversation(self.connection, conversation)
         shared = {each: earlier[each] for each in given.shared_message_ids}
-        share_messages(self._connection, id, list(dict.fromkeys(each.id for each in shared.values())))
+        share_messages(self.connection, id, list(dict.fromkeys(each.id for each in shared.values())))
         self._keep(id, said, [{**shared, **said}[each] for each in given.in_context_message_ids])
-        repair(self._connection, self._actor, Address(agent_id, conversation))
-        recompile(self._connection, self._actor, agent_id, conversation)
+        repair(self.connection, self.actor, Address(agent_id, conversation))
+        recompile(self.connection, self.actor, agent_id, conversation)
         earlier |= said
 
     def _store_archives(self, prepared: Prepared) -> None:
         for given in prepared.file.remanence.archives:
             now = utc_now()
             audit: dict[str, Any] = {
-                "organization_id": self._actor.organization_id,
+                "organization_id": self.actor.organization_id,
                 "updated_at": now,
-                "created_by_id": self._actor.user_id,
-                "last_updated_by_id": self._actor.user_id,
+                "created_by_id": self.actor.user_id,
+                "last_updated_by_id": self.actor.user_id,
             }
             config = prepared.embeddings[given.id]
             archive = Archive(
@@ -263,10 +270,10 @@ class Importer:
                 created_at=now,
                 **audit,
             )
-            archives.insert_archive(self._connection, archive)
+            archives.insert_archive(self.connection, archive)
             for agent_id in dict.fromkeys([*given.owner_ids, *given.agent_ids]):
                 is_owner = agent_id in given.owner_ids
-                archives.link_archive(self._connection, self._ids[agent_id], archive.id, is_owner=is_owner)
+                archives.link_archive(self.connection, self.ids[agent_id], archive.id, is_owner=is_owner)
             moments = _in_order([each.created_at or now for each in given.passages])
             passages = [
                 Passage(
@@ -282,30 +289,30 @@ class Importer:
                 for each, moment in zip(given.passages, moments, strict=True)
             ]
             # Their vectors are made later, in the background.
-            archives.insert_passages(self._connection, self._index, passages, [None] * len(passages))
+            archives.insert_passages(self.connection, self._index, passages, [None] * len(passages))
 
     def _store_group(self, given: FileGroup, prepared: Prepared) -> None:
         manager = given.manager_config
-        leader = self._ids.get(manager.manager_agent_id or "")
+        leader = self.ids.get(manager.manager_agent_id or "")
         group = Group(
             **manager.model_dump(exclude={"manager_agent_id"}),
-            id=self._ids[given.id],
-            organization_id=self._actor.organization_id,
-            agent_ids=tuple(AgentId(self._ids[each]) for each in given.agent_ids),
-            shared_block_ids=tuple(self._ids[each] for each in given.shared_block_ids),
+            id=self.ids[given.id],
+            organization_id=self.actor.organization_id,
+            agent_ids=tuple(AgentId(self.ids[each]) for each in given.agent_ids),
+            shared_block_ids=tuple(self.ids[each] for each in given.shared_block_ids),
             description=given.description,
             manager_agent_id=AgentId(leader) if leader else None,
             turns_counter=-1 if manager.manager_type in _HELPED else None,
             project_id=prepared.project_id,
             hidden=given.hidden,
         )
-        groups.insert_group(self._connection, group, self._actor.user_id)
+        groups.insert_group(self.connection, group, self.actor.user_id)
         if leader and manager.manager_type in _HELPED:
             marks: dict[str, Any] = {"enable_sleeptime": True}
             if given.hidden:
-                whole = agents.get_agent(self._connection, self._actor, leader)
+                whole = agents.get_agent(self.connection, self.actor, leader)
                 marks = {"metadata": {**(whole.metadata or {}), CAPTURE_MARK: True}}
-            agents.update_agent(self._connection, AgentId(leader), marks)
+            agents.update_agent(self.connection, AgentId(leader), marks)
 
 
 def _in_order(moments: Sequence[datetime]) -> list[datetime]:

@@ -87,14 +87,18 @@ class TransferService:
         file = await asyncio.to_thread(read_file, body)
         if options.strips_messages:
             file = _without_history(file)
-        prepared = await self._prepare(actor, file, options)
+        prepared = await self.prepare(actor, file, options)
 
         def import_agents(connection: Connection) -> Imported:
-            return Importer(connection, actor, self._agents, self._index, self._vault).store(prepared)
+            return self.importer(connection, actor).store(prepared)
 
         return await self._db.write(import_agents)
 
-    async def _prepare(self, actor: Actor, file: AgentFile, options: ImportOptions) -> Prepared:
+    def importer(self, connection: Connection, actor: Actor) -> Importer:
+        return Importer(connection, actor, self._agents, self._index, self._vault)
+
+    async def prepare(self, actor: Actor, file: AgentFile, options: ImportOptions) -> Prepared:
+        """Asks others what must be known before a file is stored. Raises what `import_file` raises."""
         asked: dict[str, EmbeddingConfig | None] = {}
         bodies = {agent.id: _body(file, agent, options) for agent in file.agents}
         configs = {

@@ -42,6 +42,7 @@ from remanence.db.tables.runs import (
 from remanence.db.tables.sandboxes import SandboxConfigRow, SandboxVariableRow
 from remanence.db.tables.schedules import ScheduleRow
 from remanence.db.tables.search import EmbeddingBacklogRow, EmbeddingModelRow
+from remanence.db.tables.templates import TemplateDeploymentRow, TemplateRow, TemplateVersionRow
 from remanence.db.tables.tools import ToolRow, ToolsAgentsRow
 
 __all__ = [
@@ -94,6 +95,9 @@ __all__ = [
     "SourceRow",
     "SourcesAgentsRow",
     "StepRow",
+    "TemplateDeploymentRow",
+    "TemplateRow",
+    "TemplateVersionRow",
     "ToolJournalRow",
     "ToolRow",
     "ToolsAgentsRow",
