@@ -287,6 +287,8 @@ def test_what_cannot_be_is_refused_and_changes_nothing(tenant: Tenant) -> None:
     for name in ("a:b", "a/b", ""):
         body = {"type": "agent", "agent_id": agent["id"], "name": name}
         assert tenant.http.post("/v1/templates", json=body).status_code == 422, name
+    both = {"type": "agent_file", "agent_file": file_of(tenant, agent["id"]), "agent_id": agent["id"]}
+    assert tenant.http.post("/v1/templates", json=both).status_code == 422
     for version in ("current", "dev", "0", "2", "-1", "one", "9" * 20):
         answer = tenant.http.post("/v1/templates/helper/rollback", json={"version": version})
         assert answer.status_code == 400, version

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Discriminator, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints
 
 from remanence.agents.schemas import IdentityRef, SecretName, Tag
 from remanence.core.template import Template, TemplateVersion
@@ -25,6 +25,9 @@ class FromAgent(BaseModel):
 
 
 class FromFile(BaseModel):
+    # An agent that is named beside the file would let a key for that agent in.
+    model_config = ConfigDict(extra="forbid")
+
     type: Literal["agent_file"]
     agent_file: StoredJson
     name: TemplateName | None = None
