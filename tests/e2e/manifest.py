@@ -607,6 +607,7 @@ BATCHES = {
 
 CONTRACT = {
     "contract.fuzz": "What fits the description of the API is answered: by no error of the server's, in the right shape.",
+    "contract.operations": "Every operation that clients know answers in the contract's shape, called by their methods.",
 }
 
 PROMISES = (

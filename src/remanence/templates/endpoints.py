@@ -53,7 +53,8 @@ def router(db: Database, open_service: Callable[[], "TemplateService"]) -> APIRo
         body: Annotated[TemplateCreate, Body()],
         x_project_id: Annotated[ProjectRef | None, Header()] = None,
     ) -> JsonBytes:
-        return JsonBytes(template_body(await open_service().create(actor, body, x_project_id or None)))
+        made = await open_service().create(actor, body, x_project_id or None)
+        return JsonBytes(template_body(made), 201)
 
     @routes.patch("/templates/{template_name}", operation_id="update_template")
     async def update_template(actor: ActingUser, template_name: str, body: TemplateUpdate) -> JsonBytes:
@@ -82,8 +83,7 @@ def router(db: Database, open_service: Callable[[], "TemplateService"]) -> APIRo
         actor: ActingUser, template_version: str, body: AgentsFromTemplate | None = None
     ) -> JsonBytes:
         made = await open_service().create_agents(actor, template_version, body or AgentsFromTemplate())
-        return JsonBytes(
-            {"agent_ids": made.agent_ids, "deployment_id": made.deployment_id, "group_id": made.group_id}
-        )
+        told = {"agent_ids": made.agent_ids, "deployment_id": made.deployment_id, "group_id": made.group_id}
+        return JsonBytes(told, 201)
 
     return routes

@@ -74,7 +74,6 @@ def template_body(template: Template) -> dict[str, Any]:
         "project_slug": project,
         "latest_version": str(template.latest),
         "template_deployment_slug": f"{project}/{template.name}:{template.latest}",
-        "description": None,
         "updated_at": template.updated_at,
     }
 
