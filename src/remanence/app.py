@@ -189,7 +189,6 @@ class _House:
         allows = is_no_metadata if settings.allows_private_targets else is_public
         self._transport = Transport(allows=allows)
         self.audit = AuditLog(db)
-        self._transport = Transport()
         adapters = Adapters(self._transport)
         self._local = _local_models(settings)
         self._hosted = _hosted_sources(settings, self._transport, adapters)
@@ -216,7 +215,11 @@ class _House:
             db, index, ParseLimits(settings.file_timeout_s, settings.file_memory_mb << 20)
         )
         self._jobs.register(
-            processing.KIND, reading.process, at_once=processing.AT_ONCE, on_failure=reading.give_up
+            processing.KIND,
+            reading.process,
+            at_once=processing.AT_ONCE,
+            on_failure=reading.give_up,
+            on_end=processing.note_cancelled,
         )
         states = StateStore(db)
         checkpoint = Checkpoint(db, states, index, traces=settings.traces)

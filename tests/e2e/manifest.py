@@ -494,6 +494,7 @@ CLIENTS = {
     "clients.guide": "The calls of the guide work as they are printed, with curl and in Python.",
     "clients.notes": "An agent with its configurations in full corrects a name in its memory.",
     "clients.npm": "The npm client lives through the life of an agent.",
+    "clients.npm-folders": "The npm client keeps folders: it uploads, lists, attaches, opens and deletes.",
     "clients.npm-runs": "The npm client resumes, cancels, approves, runs its own tools, converses and forks.",
 }
 
@@ -539,6 +540,7 @@ FOLDERS = {
     "folders.crud": "Folders are made, read, changed, listed, counted, found by name and deleted.",
     "folders.errors": "A folder that cannot be is refused and changes nothing.",
     "folders.files": "Files are listed and read, with their text if asked for, without their folder's name.",
+    "folders.files.cancelled": "A file whose job is cancelled or deleted says so; nothing waits for ever.",
     "folders.files.delete": "A file that is deleted, alone or with its folder, is found no more.",
     "folders.files.duplicates": "A name that is there gets a number, is left alone, refused or replaced.",
     "folders.files.events": "How far a file has come is told as it goes.",
@@ -546,9 +548,11 @@ FOLDERS = {
     "folders.files.killed": "A server killed while it reads a file goes on with it when it is back.",
     "folders.files.passages": "A file's passages have their lines, headings and vectors, and are found.",
     "folders.files.refused": "A file that cannot be taken is a 4xx that says what can; nothing is kept of it.",
+    "folders.files.silence": "A file whose model stays silent says so, is found by words, and by meaning once it answers.",
     "folders.files.size": "The room that vectors take is told, in the unit that is asked for.",
     "folders.files.unreadable": "A file that cannot be read says why, and harms nobody.",
     "folders.files.upload": "An upload answers at once; the file goes from parsing to embedding to completed.",
+    "folders.words": "Where the server embeds nothing, a folder that names no model is searched by words.",
     "folders.sources": "The older routes under /sources are the same folders.",
 }
 
@@ -577,6 +581,7 @@ MOVING = {
     "moving.backup.broken": "A backup that is cut off, or none, is refused, and nothing of it is kept.",
     "moving.backup.older": "A backup of an older revision is restored and brought up to date.",
     "moving.letta": "All that a Letta database holds comes in, under its ids, once however often it is read.",
+    "moving.letta.files": "Files come with their passages and vectors; what has none is cut anew.",
     "moving.letta.command": "The command rehearses, tells what came and what could not, and knows a wrong database.",
     "moving.verify": "verify finds what breaks a promise, and nothing where all is well.",
 }

@@ -10,10 +10,12 @@ from tests.support.agent_files import (
     LLM,
     SOURCE,
     agent_files,
+    await_files,
     bring,
     brought,
     changed,
     comparable,
+    on_shelves,
     simple_file,
     taken,
 )
@@ -130,13 +132,16 @@ def test_an_agent_that_comes_back_goes_on_where_it_was(talk: Talk, lee: JsonObje
 @given(file=agent_files())
 def test_an_agent_exported_and_imported_again_is_the_same(tenant: Tenant, file: JsonObject) -> None:
     (first,) = brought(tenant.http, file)
+    await_files(tenant.sdk, first)
     written = taken(tenant.http, first)
     (second,) = brought(tenant.http, written, append_copy_suffix=False)
+    await_files(tenant.sdk, second)
     assert comparable(taken(tenant.http, second)) == comparable(written)
     (agent,) = written["agents"]
     assert agent["name"] == "lee_copy"
     assert len(agent["messages"]) >= len(file["agents"][0]["messages"])
     assert [block["value"] for block in written["blocks"]] == [block["value"] for block in file["blocks"]]
+    assert on_shelves(written) == on_shelves(file)
     passages = [each["text"] for archive in written["remanence"]["archives"] for each in archive["passages"]]
     assert sorted(passages) == sorted(
         each["text"] for archive in file["remanence"]["archives"] for each in archive["passages"]

@@ -1,7 +1,12 @@
 """Folders as clients see them: made, read, changed, listed, counted and deleted, under both of their names."""
 
+from pathlib import Path
+
 import letta_client
 import pytest
+from tests.support.databases import Databases
+from tests.support.folders import passages, stored
+from tests.support.server import RunningServer
 from tests.support.talks import Talk
 
 
@@ -66,3 +71,24 @@ def test_what_no_folder_can_be_is_refused_and_changes_nothing(talk: Talk) -> Non
     assert talk.http.get("/v1/folders/name/nothing").status_code == 404
     assert talk.http.get("/v1/folders/source-x").status_code == 422
     assert [each.name for each in talk.sdk.folders.list()] == ["garden", "attic"]
+
+
+@pytest.mark.promise("folders.words")
+def test_a_server_that_embeds_nothing_has_folders_that_are_searched_by_words(
+    databases: Databases, tmp_path: Path
+) -> None:
+    server = RunningServer(databases.fresh(), tmp_path, default_embedding="off").start()
+    try:
+        sdk = server.client()
+        with pytest.raises(letta_client.BadRequestError, match="embedding_chunk_size"):
+            sdk.folders.create(name="garden", embedding_chunk_size=100)
+        plain = sdk.folders.create(name="garden")
+        chosen = sdk.folders.create(name="attic", embedding="local/wordllama-256", embedding_chunk_size=100)
+        assert plain.embedding_config is None
+        assert chosen.embedding_config.embedding_chunk_size == 100
+        for folder in (plain, chosen):
+            assert stored(sdk, folder.id, "gate.txt", b"The gate is green.").chunks_embedded == 1
+            (passage,) = passages(sdk._client, folder.id)  # pyright: ignore[reportPrivateUsage] the plain client within
+            assert bool(passage["embedding"]) == (folder is chosen)
+    finally:
+        server.stop()

@@ -7,7 +7,10 @@ from typing import TypeVar
 
 import pytest
 from tests.support.databases import Databases, PostgresDatabases
+from tests.support.folders import passages
 from tests.support.letta_database import EMBEDDING, furnish_letta
+from tests.support.server import RunningServer
+from tests.support.waiting import until_sync
 from typer.testing import CliRunner
 
 from remanence.agents import repository as agents
@@ -18,10 +21,11 @@ from remanence.core.actor import Actor
 from remanence.core.vector import unpack_vector
 from remanence.db.database import Database, open_database
 from remanence.errors import BadArgument
-from remanence.kit.ids import DEFAULT_USER_ID, OrgId
+from remanence.kit.ids import DEFAULT_ORG_ID, DEFAULT_USER_ID, OrgId
 from remanence.kit.vault import Vault
 from remanence.messages import repository as messages
-from remanence.search.ports import SearchQuery, open_index
+from remanence.search.chunks import passage_id
+from remanence.search.ports import Hit, SearchQuery, open_index
 from remanence.tools.mcp import repository as servers
 from remanence.transfer.letta.service import LettaImport, Report
 from remanence.transfer.verifying import verify
@@ -78,11 +82,12 @@ async def test_everything_comes_under_its_own_id_and_only_once(
         "tools": 2,
         "mcp_servers": 1,
         "sources": 1,
-        "files": 1,
-        "file_contents": 1,
+        "files": 2,
+        "file_contents": 2,
         "identities": 1,
         "archives": 1,
         "archival_passages": 1,
+        "source_passages": 1,
         "agents": 2,
         "messages": 6,
         "conversations": 1,
@@ -138,6 +143,42 @@ async def test_everything_comes_under_its_own_id_and_only_once(
     (server,) = await db.read(servers.list_servers, actor, vault)
     assert (server.id, server.auth_token) == (ids["server"], None)
     assert (await verify(db, vault, quietly)).faults == []
+
+
+@pytest.mark.promise("moving.letta.files")
+def test_what_is_in_files_is_found_as_before_or_cut_anew(
+    letta: tuple[str, dict[str, str]], databases: Databases, tmp_path: Path
+) -> None:
+    url, ids = letta
+    target = databases.fresh()
+    for _ in range(2):
+        on(target, lambda db: move_in(url, db, tmp_path))
+    server = RunningServer(target, tmp_path).start()
+    try:
+        http = server.client()._client  # pyright: ignore[reportPrivateUsage] the plain client within
+        until_sync(lambda: len(passages(http, ids["source"])) == 2, 30)
+        found = {each["file_id"]: each for each in passages(http, ids["source"])}
+        files = {each["id"]: each for each in http.get(f"/v1/folders/{ids['source']}/files").json()}
+    finally:
+        server.stop()
+    shown = {file["file_name"]: (file["processing_status"], file["total_chunks"]) for file in files.values()}
+    assert shown == {
+        "a.txt": ("completed", 1),
+        "b.txt": ("embedding", 1),
+    }  # its model is not reached from here
+    kept, cut = found[ids["file_a"]], found[ids["file_b"]]
+    assert (kept["id"], kept["file_name"], kept["text"]) == (ids["chunk"], "a.txt", "Figs and quinces.")
+    assert kept["embedding"] == pytest.approx([0, 1, 0, 0], abs=0.01)
+    assert (cut["file_name"], cut["text"]) == ("b.txt", "Medlars alone.")
+
+    def look(words: str) -> list[Hit]:
+        query = SearchQuery(
+            organization_id=DEFAULT_ORG_ID, text=words, kind="chunk", owner_ids=[ids["source"]]
+        )
+        return on(target, lambda db: db.read(open_index(db).query, query))
+
+    assert [passage_id(hit.id) for hit in look("quinces")] == [kept["id"]]
+    assert [passage_id(hit.id) for hit in look("medlars")] == [cut["id"]]
 
 
 @pytest.mark.promise("moving.letta.command")

@@ -130,3 +130,31 @@ Likes figs.\
             "gone": ["NotFoundError", 404],
         }
     )
+
+
+@pytest.mark.promise("clients.npm-folders")
+def test_folders_and_files_through_the_npm_client(talk: Talk, npm_folder: Path) -> None:
+    assert play(npm_folder, "folders.mjs", talk) == snapshot(
+        {
+            "created": ["garden", "papers", "local/wordllama-256"],
+            "taken": ["ConflictError", 409],
+            "updated": "Read with care.",
+            "listed": [True],
+            "uploaded": ["garden/gate.txt", "parsing", 46],
+            "read": ["completed", True, 1],
+            "numbered": "garden/gate_(1).txt",
+            "skipped": "gate.txt",
+            "refused": ["APIError", 415],
+            "files": ["gate.txt", "gate_(1).txt"],
+            "attached": None,
+            "holders": [True],
+            "folders": ["garden"],
+            "open": True,
+            "closed": True,
+            "evicted": [],
+            "opened": ["garden/gate.txt"],
+            "detached": 0,
+            "gone": ["NotFoundError", 404],
+            "deleted": ["NotFoundError", 404],
+        }
+    )

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 from hypothesis import strategies as st
 from letta_client import Letta
+from tests.support.folders import await_file
 from tests.support.histories import histories
 
 from remanence.core.message import Message
@@ -64,7 +65,8 @@ def taken(http: httpx.Client, agent_id: str, **query: Any) -> JsonObject:
 
 
 def comparable(file: JsonObject) -> JsonObject:
-    """A file without what every agent has of its own: when it was written, and its id in its prompt."""
+    """A file without what every agent has of its own: when it was written, its id in its prompt, and the
+    names of folders, which differ where another of that name is there."""
     text = json.encode_text(file | {"created_at": None})
     text = re.sub(r"(agent|conv)-[0-9a-f]{8}-[0-9a-f-]{27}", r"\1", text)
     bare = json.decode(text)
@@ -72,7 +74,26 @@ def comparable(file: JsonObject) -> JsonObject:
         for message in history["messages"]:
             if message["role"] == "system":
                 message |= {"content": [], "created_at": None, "id": None}
+    links = [link for agent in bare["agents"] for link in agent["files_agents"]]
+    for named in (*bare["sources"], *bare["files"], *links):
+        for key in {"name", "file_name"} & named.keys():
+            named[key] = re.sub(r"(_[0-9a-f]{8})+(/|$)", r"\2", named[key])
     return bare
+
+
+def on_shelves(file: JsonObject) -> list[tuple[str, str, bool]]:
+    """The files of the one agent: their names, their texts, and whether they are open."""
+    is_open = {link["file_id"]: link["is_open"] for link in file["agents"][0]["files_agents"]}
+    return sorted(
+        (each["original_file_name"], each["content"], is_open[each["id"]]) for each in file["files"]
+    )
+
+
+def await_files(sdk: Letta, agent_id: str) -> None:
+    """Until all files of an agent have been read."""
+    for folder in sdk.agents.folders.list(agent_id):
+        for file in sdk.folders.files.list(folder.id):
+            await_file(sdk, folder.id, file.id)
 
 
 _ODD: list[Any] = [
@@ -157,8 +178,34 @@ def agent_files(draw: st.DrawFn) -> JsonObject:
     }
     passages = [{"text": text, "tags": ["t"]} for text in draw(st.lists(names, max_size=3))]
     archive = {"id": "archive-0", "name": "notes", "agent_ids": ["agent-0"], "passages": passages}
-    return simple_file(**agent) | {
+    sources, files, links = draw(folders())
+    return simple_file(**agent, source_ids=[each["id"] for each in sources], files_agents=links) | {
         "blocks": blocks,
         "tools": made,
+        "sources": sources,
+        "files": files,
         "remanence": {"archives": [archive] if passages else []},
     }
+
+
+@st.composite
+def folders(draw: st.DrawFn) -> tuple[list[JsonObject], list[JsonObject], list[JsonObject]]:
+    """Folders, their files, and what an agent has open of them."""
+    sources = [
+        {"id": f"source-{place}", "name": name, "description": draw(st.none() | texts),
+         "instructions": draw(st.none() | texts), "metadata": {"k": draw(texts)}}
+        for place, name in enumerate(draw(st.lists(names, max_size=2, unique=True)))
+    ]  # fmt: skip
+    files = [
+        {"id": f"file-{place}", "source_id": source["id"], "file_name": f"{source['name']}/{name}.txt",
+         "original_file_name": f"{name}.txt", "file_type": "text/plain", "content": draw(texts)}
+        for place, (source, name) in enumerate(
+            (source, name) for source in sources for name in draw(st.lists(names, max_size=2, unique=True))
+        )
+    ]  # fmt: skip
+    links = [
+        {"id": f"file_agent-{file['id']}", "agent_id": "agent-0", "file_id": file["id"],
+         "source_id": file["source_id"], "file_name": file["file_name"], "is_open": draw(st.booleans())}
+        for file in files
+    ]  # fmt: skip
+    return sources, files, links

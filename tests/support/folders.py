@@ -3,6 +3,8 @@
 from typing import Any
 
 from letta_client import Letta
+from tests.support.script import calls, says
+from tests.support.talks import Talk
 from tests.support.waiting import until_sync
 
 from remanence.kit.json import JsonObject
@@ -33,3 +35,11 @@ def stored(sdk: Letta, folder_id: str, name: str, data: bytes, **options: Any) -
 
 def passages(http: Any, folder_id: str) -> list[JsonObject]:
     return http.get(f"/v1/folders/{folder_id}/passages", params={"order": "asc", "limit": 1000}).json()
+
+
+def search_files(talk: Talk, agent: JsonObject, query: str) -> str:
+    """What the agent is told when it looks into its files."""
+    answer = talk.say(agent, "Look.", calls("semantic_search_files", query=query), says("Done."))
+    return next(
+        each["tool_return"] for each in answer["messages"] if each["message_type"] == "tool_return_message"
+    )

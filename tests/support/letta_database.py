@@ -46,8 +46,10 @@ _TABLES = (
       embedding_config json, metadata_ json, {_AUDIT})""",
     "CREATE TABLE sources_agents (agent_id varchar, source_id varchar)",
     f"""CREATE TABLE files (id varchar PRIMARY KEY, source_id varchar, file_name varchar, file_type varchar,
-      file_size integer, processing_status varchar, {_AUDIT})""",
+      original_file_name varchar, file_size integer, processing_status varchar, total_chunks integer, {_AUDIT})""",
     "CREATE TABLE file_contents (id varchar, file_id varchar, text text)",
+    f"""CREATE TABLE source_passages (id varchar PRIMARY KEY, text text, embedding vector(8), source_id varchar,
+      file_id varchar, file_name varchar, embedding_config json, metadata_ json, tags json, {_AUDIT})""",
     f"""CREATE TABLE identities (id varchar PRIMARY KEY, identifier_key varchar, name varchar, identity_type varchar,
       properties json, project_id varchar, {_AUDIT})""",
     "CREATE TABLE identities_agents (identity_id varchar, agent_id varchar)",
@@ -187,10 +189,20 @@ def furnish_letta(connection: Connection) -> dict[str, str]:
     )
     ids["source"] = source = made.add("sources", "source", name="books", embedding_config=EMBEDDING)
     made.add("sources_agents", agent_id=ann, source_id=source)
-    ids["file"] = file = made.add(
-        "files", "file", source_id=source, file_name="a.txt", processing_status="COMPLETED"
-    )
-    made.add("file_contents", id="1", file_id=file, text="Figs and quinces.")
+    for number, (name, words) in enumerate((("a", "Figs and quinces."), ("b", "Medlars alone."))):
+        ids[f"file_{name}"] = file = made.add(
+            "files",
+            "file",
+            source_id=source,
+            file_name=f"books/{name}.txt",
+            original_file_name=f"{name}.txt",
+            processing_status="COMPLETED",
+            total_chunks=1,
+        )
+        made.add("file_contents", id=str(number), file_id=file, text=words)
+    ids["chunk"] = made.add("source_passages", "passage", source_id=source, file_id=ids["file_a"], text="Figs and quinces.",
+                            file_name="books/a.txt", embedding="[0,1,0,0,0,0,0,0]", embedding_config=EMBEDDING,
+                            metadata_={})  # fmt: skip
     ids["identity"] = who = made.add("identities", "identity", identifier_key="eve", name="Eve", identity_type="user",
                                      properties=[])  # fmt: skip
     made.add("identities_agents", identity_id=who, agent_id=ann)

@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
+from remanence.core.actor import Actor
 from remanence.core.chunking import Chunk
 from remanence.core.file import File, FilePassage, Folder
 from remanence.core.job import Job
@@ -32,6 +33,14 @@ _CHARS_PER_TOKEN = 4
 _BATCH = 100
 """Passages to a transaction: others have to write in between."""
 _TICK = timedelta(microseconds=1)
+_CANCELLED = "Reading it was cancelled. To have it read, delete it and upload it again."
+
+
+def read_later(connection: Connection, actor: Actor, file: File, text: str) -> None:
+    """For a file that comes as a text, whatever its name says. Wake the `Workers` afterwards."""
+    repository.keep_upload(connection, file.id, text.encode())
+    payload: JsonObject = {"file_id": file.id, "is_text": True}
+    jobs.enqueue(connection, actor, KIND, payload, source_id=file.folder_id)
 
 
 class Gone(Exception):
@@ -125,12 +134,16 @@ def note_failure(connection: Connection, grip: Grip, file_id: str, reason: str) 
     repository.drop_upload(connection, file_id)
 
 
+def note_cancelled(connection: Connection, job: Job) -> None:
+    _note_giving_up(connection, job, _CANCELLED)
+
+
 def _note_giving_up(connection: Connection, job: Job, reason: str) -> None:
+    """Unless it has been read, or is known to be unreadable: then the bytes are gone."""
     file_id: str = job.payload["file_id"]
-    file = repository.find_file(connection, job.actor, file_id)
-    if file is not None and file.status != "error":
-        repository.set_progress(connection, file_id, status="error", error_message=reason)
-        repository.drop_upload(connection, file_id)
+    if repository.drop_upload(connection, file_id):
+        unread = {"status": "error", "total_chunks": None, "chunks_embedded": None}
+        repository.set_progress(connection, file_id, **unread, error_message=reason)
 
 
 def make_passage(file: File, folder: Folder, chunk: Chunk, place: int) -> FilePassage:

@@ -91,8 +91,13 @@ class FileService:
         handle = body.embedding or self._default_embedding
         if config is None and handle is not None:
             config = await self._catalogue.resolve_embedding(handle, actor.organization_id)
-        if config is None or body.embedding_chunk_size is None:
+        if body.embedding_chunk_size is None:
             return config
+        if config is None:
+            raise BadArgument(
+                "`embedding_chunk_size` needs an embedding model, and this server has none by default: name one "
+                "in `embedding`, or leave the size out for a folder that is searched by words alone."
+            )
         return config.model_copy(update={"embedding_chunk_size": body.embedding_chunk_size})
 
     async def update_folder(self, actor: Actor, folder_id: str, body: FolderUpdate) -> Folder:

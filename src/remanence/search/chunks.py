@@ -2,6 +2,7 @@
 memory do; here they are told apart by a prefix of their own."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import Connection, case, func, select, text, update
@@ -23,6 +24,13 @@ FROM source_passages AS p JOIN sources AS s ON s.id = p.source_id WHERE p.id
 """
 _BY_ID_SQLITE = f"{_BY_ID} IN (SELECT value FROM json_each(?))"
 _BY_ID_POSTGRES = text(f"{_BY_ID} = ANY(CAST(:ids AS text[]))")
+
+LONGEST_SILENCE = timedelta(minutes=30)
+_SILENT = (
+    "The embedding model {model} has not answered for 30 minutes, so that only the words of this file are "
+    "found. See that the model can be reached and its key is right: it is asked again every ten minutes. "
+    "Or give the folder another `embedding_config`."
+)
 
 has_order = False
 
@@ -102,16 +110,38 @@ def note_settled(connection: Connection, ids: Sequence[str]) -> None:
     for file_id, count in counts:
         done = func.coalesce(FileRow.chunks_embedded, 0) + count
         total = func.coalesce(FileRow.total_chunks, 0)
-        is_over = (FileRow.processing_status == "embedding") & (done >= total)
+        is_waiting = FileRow.processing_status == "embedding"
+        was_given_up = (FileRow.processing_status == "error") & FileRow.total_chunks.is_not(None)
+        is_over = (is_waiting | was_given_up) & (done >= total)
         connection.execute(
             update(FileRow)
             .where(FileRow.id == file_id)
             .values(
                 chunks_embedded=case((done > total, total), else_=done),
                 processing_status=case((is_over, "completed"), else_=FileRow.processing_status),
+                error_message=case((is_over, None), else_=FileRow.error_message),
                 updated_at=utc_now(),
             )
         )
+
+
+def note_silence(connection: Connection, ids: Sequence[str], config: EmbeddingConfig) -> None:
+    """A file that has long got no vectors says so. It gets them still, once the model answers."""
+    files = select(_Row.file_id).where(_Row.id.in_(list(map(passage_id, ids))))
+    now = utc_now()
+    connection.execute(
+        update(FileRow)
+        .where(
+            FileRow.id.in_(files),
+            FileRow.processing_status == "embedding",
+            FileRow.updated_at < now - LONGEST_SILENCE,
+        )
+        .values(
+            processing_status="error",
+            error_message=_SILENT.format(model=config.handle or config.embedding_model),
+            updated_at=now,
+        )
+    )
 
 
 def _documents(rows: Iterable[Sequence[Any]]) -> Iterator[Document]:

@@ -7,8 +7,7 @@ goes on. A model that does not answer is asked again later, and meanwhile words 
 import asyncio
 import logging
 import time
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
@@ -21,7 +20,7 @@ from remanence.kit.worker import is_surely_gone, this_worker
 from remanence.search import backlog
 from remanence.search.ports import Document, SearchIndex
 from remanence.search.service import Search
-from remanence.search.shelves import shelf_of
+from remanence.search.shelves import Shelf, shelf_of
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +81,7 @@ class BackgroundEmbedding:
         texts = [document.text for document in documents]
         embeddings = await self._search.embed_all(config, texts, organization_id)
         if None in embeddings:
-            await self._db.write(backlog.put_back, this_worker(), ids)
+            await self._db.write(put_back, ids, config)
             return
         pairs = zip(documents, embeddings, strict=True)
         await self._finish(ids, [replace(document, embedding=embedding) for document, embedding in pairs])
@@ -95,9 +94,8 @@ class BackgroundEmbedding:
             # What was changed or taken out meanwhile is no longer ours.
             finished = backlog.finish(connection, this_worker(), ids)
             self._index.embed(connection, [each for each in documents if each.id in finished])
-            for _, group in groupby(sorted(finished), key=lambda id: id.partition("-")[0]):
-                settled = list(group)
-                shelf_of(settled[0]).note_settled(connection, settled)
+            for shelf, settled in _by_shelf(finished):
+                shelf.note_settled(connection, settled)
 
         await self._db.write(write)
 
@@ -109,18 +107,27 @@ class BackgroundEmbedding:
 
 def load_claimed(connection: Connection, owners: dict[str, str]) -> Claimed:
     """The documents with the models that are to embed them. Whoever has no model is left out."""
-    by_kind: defaultdict[str, list[str]] = defaultdict(list)
-    for id in owners:
-        by_kind[id.partition("-")[0]].append(id)
     claimed: Claimed = {}
-    for ids in by_kind.values():
-        shelf = shelf_of(ids[0])
+    for shelf, ids in _by_shelf(owners):
         configs = shelf.load_models(connection, sorted({owners[id] for id in ids}))
         for id, document in shelf.load_documents(connection, ids).items():
             config = configs.get(owners[id])
             if config is not None:
                 claimed.setdefault((config, document.organization_id), []).append(document)
     return claimed
+
+
+def put_back(connection: Connection, ids: Sequence[str], config: EmbeddingConfig) -> None:
+    """The model did not answer."""
+    backlog.put_back(connection, this_worker(), ids)
+    for shelf, waiting in _by_shelf(ids):
+        shelf.note_silence(connection, waiting, config)
+
+
+def _by_shelf(ids: Iterable[str]) -> Iterator[tuple[Shelf, list[str]]]:
+    for _, group in groupby(sorted(ids), key=lambda id: id.partition("-")[0]):
+        found = list(group)
+        yield shelf_of(found[0]), found
 
 
 def embed_anew(connection: Connection, owner_id: str) -> int:

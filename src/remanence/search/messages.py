@@ -150,6 +150,10 @@ def note_settled(connection: Connection, ids: Sequence[str]) -> None:
     """Nobody waits for the vectors of a message."""
 
 
+def note_silence(connection: Connection, ids: Sequence[str], config: EmbeddingConfig) -> None:
+    """Words are enough."""
+
+
 def load_models(connection: Connection, owner_ids: Sequence[str]) -> dict[str, EmbeddingConfig | None]:
     rows = connection.execute(
         select(AgentRow.id, AgentRow.embedding_config).where(

@@ -81,6 +81,10 @@ def note_settled(connection: Connection, ids: Sequence[str]) -> None:
     """Nobody waits for the vectors of a passage."""
 
 
+def note_silence(connection: Connection, ids: Sequence[str], config: EmbeddingConfig) -> None:
+    """Words are enough."""
+
+
 def load_models(connection: Connection, owner_ids: Sequence[str]) -> dict[str, EmbeddingConfig | None]:
     rows = connection.execute(
         select(ArchiveRow.id, ArchiveRow.embedding_config).where(ArchiveRow.id.in_(owner_ids))

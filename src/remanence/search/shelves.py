@@ -48,6 +48,10 @@ class Shelf(Protocol):
         """These wait for vectors no longer: they have them, or will have none."""
         ...
 
+    def note_silence(self, connection: Connection, ids: Sequence[str], config: EmbeddingConfig) -> None:
+        """Their model did not answer; they go on waiting."""
+        ...
+
 
 _SHELVES: dict[Kind, Shelf] = {"message": messages, "passage": passages, "chunk": chunks}
 _BY_PREFIX: dict[str, Shelf] = {

@@ -15,8 +15,7 @@ from remanence.core.file import File, Folder
 from remanence.core.llm import EmbeddingConfig
 from remanence.files import repository as files
 from remanence.files.naming import choose_name, free_name
-from remanence.files.processing import KIND
-from remanence.jobs import repository as jobs
+from remanence.files.processing import read_later
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import AgentId, FolderId, new_file_id, new_folder_id
 from remanence.kit.json import JsonObject
@@ -153,9 +152,7 @@ def store_file(connection: Connection, actor: Actor, given: FileFile, folder_id:
     files.insert_file(connection, file)
     if given.content is not None:
         files.store_text(connection, file.id, given.content)
-        files.keep_upload(connection, file.id, given.content.encode())
-        payload: JsonObject = {"file_id": file.id, "is_text": True}
-        jobs.enqueue(connection, actor, KIND, payload, source_id=folder_id)
+        read_later(connection, actor, file, given.content)
     return file.id
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, exists, func, insert, select, update
 
 from remanence.core.actor import Actor
 from remanence.core.file import File
@@ -93,6 +93,16 @@ def list_files_of(connection: Connection, actor: Actor, folder_ids: Sequence[str
             _LIVE,
         )
         .order_by(FileRow.created_at, FileRow.id)
+    )
+    return [_file_from(row) for row in rows]
+
+
+def list_uncut(connection: Connection) -> list[File]:
+    """Files of whichever organisation that are said to be complete, and whose text stands in no passage."""
+    has_text = exists().where(FileContentRow.file_id == FileRow.id, FileContentRow.text != "")
+    has_passages = exists().where(SourcePassageRow.file_id == FileRow.id)
+    rows = connection.execute(
+        select(*_FILE).where(_LIVE, FileRow.processing_status == "completed", has_text, ~has_passages)
     )
     return [_file_from(row) for row in rows]
 

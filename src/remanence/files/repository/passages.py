@@ -68,9 +68,14 @@ def set_models(connection: Connection, folder_id: str, config: EmbeddingConfig) 
         .where(SourcePassageRow.source_id == folder_id)
         .values(embedding_config=config)
     )
-    is_ready = FileRow.processing_status.in_(("embedding", "completed"))
-    has_passages = (FileRow.source_id == folder_id) & is_ready & (FileRow.total_chunks > 0)
-    changes = {"processing_status": "embedding", "chunks_embedded": 0, "updated_at": utc_now()}
+    is_read = FileRow.processing_status.in_(("embedding", "completed", "error"))
+    has_passages = (FileRow.source_id == folder_id) & is_read & (FileRow.total_chunks > 0)
+    changes = {
+        "processing_status": "embedding",
+        "error_message": None,
+        "chunks_embedded": 0,
+        "updated_at": utc_now(),
+    }
     connection.execute(update(FileRow).where(has_passages).values(**changes))
 
 

@@ -14,8 +14,9 @@ def load_upload(connection: Connection, file_id: str) -> bytes | None:
     return connection.scalar(select(FileUploadRow.data).where(FileUploadRow.file_id == file_id))
 
 
-def drop_upload(connection: Connection, file_id: str) -> None:
-    connection.execute(delete(FileUploadRow).where(FileUploadRow.file_id == file_id))
+def drop_upload(connection: Connection, file_id: str) -> bool:
+    """Whether it was there."""
+    return connection.execute(delete(FileUploadRow).where(FileUploadRow.file_id == file_id)).rowcount > 0
 
 
 def complete_unless_waiting(connection: Connection, file_id: str) -> None:

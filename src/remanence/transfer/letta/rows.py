@@ -11,10 +11,11 @@ from remanence.core.actor import Actor
 from remanence.core.agent import Agent
 from remanence.core.conform import as_list, as_object
 from remanence.core.conversation import Conversation
-from remanence.core.file import FilePassage
+from remanence.core.file import File, FilePassage
 from remanence.core.mcp import McpServer
 from remanence.core.passage import Passage
 from remanence.files import repository as files
+from remanence.files.processing import read_later
 from remanence.kit.ids import DEFAULT_USER_ID, ConversationId, OrgId
 from remanence.kit.json import JsonObject
 from remanence.kit.vault import Vault
@@ -49,6 +50,8 @@ def plain_row(row: JsonObject) -> JsonObject:
         changes["file_name"] = _bare_name(row.get("file_name"))
         if changes.get("processing_status") not in ("completed", "error", None):
             changes |= {"processing_status": "error", "error_message": _UNREAD}
+        if changes.get("processing_status") == "error":
+            changes["total_chunks"] = None
     return row | changes
 
 
@@ -112,6 +115,13 @@ def store_chunks(
     )
     came = {str(passage.id) for passage, _ in fresh}
     return Outcome(came, here.keys(), {str(passage.id) for passage, _ in pairs} - came - here.keys())
+
+
+def cut_file(connection: Connection, file: File) -> None:
+    """A file whose passages lay elsewhere gets new ones, as soon as a server runs."""
+    files.set_progress(connection, file.id, status="parsing", total_chunks=None, chunks_embedded=None)
+    actor = Actor(user_id=file.created_by_id or DEFAULT_USER_ID, organization_id=file.organization_id)
+    read_later(connection, actor, file, files.load_text(connection, file.id) or "")
 
 
 def _bare_name(name: object) -> str | None:

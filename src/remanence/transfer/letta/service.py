@@ -15,6 +15,7 @@ from remanence.core.message import Message
 from remanence.core.passage import Passage
 from remanence.db.database import Database
 from remanence.errors import AppError, BadArgument
+from remanence.files import repository as files
 from remanence.kit.clock import utc_now
 from remanence.kit.ids import MessageId
 from remanence.kit.json import JsonObject
@@ -26,6 +27,7 @@ from remanence.transfer.letta import repository
 from remanence.transfer.letta.converting import to_agent, to_block, to_messages, to_tool
 from remanence.transfer.letta.repository import AgentParts, Outcome, Talk
 from remanence.transfer.letta.rows import (
+    cut_file,
     furnish,
     plain_row,
     store_chunks,
@@ -194,6 +196,8 @@ class LettaImport:
     async def _passages(self) -> None:
         await self._found("archival_passages", to_passage, store_passages)
         await self._found("source_passages", to_chunk, store_chunks)
+        for file in [] if self.is_rehearsal else await self.target.read(files.list_uncut):
+            await self.target.write(cut_file, file)
 
     async def _found(
         self,
