@@ -70,7 +70,7 @@ def names_for(tenant: Tenant) -> dict[str, str]:
     archive = tenant.http.post("/v1/archives/", json={"name": "notes"}).json()
     folder = tenant.http.post("/v1/folders/", json={"name": "papers"}).json()
     template = {"type": "agent", "agent_id": agent["id"], "name": "odd"}
-    assert tenant.http.post("/v1/templates", json=template).status_code == 200
+    assert tenant.http.post("/v1/templates", json=template).status_code == 201
     return UNKNOWN | {
         "folder_id": folder["id"],
         "folder_name": "papers",
