@@ -493,6 +493,7 @@ SLEEPTIME = {
 CLIENTS = {
     "clients.guide": "The calls of the guide work as they are printed, with curl and in Python.",
     "clients.notes": "An agent with its configurations in full corrects a name in its memory.",
+    "clients.npm-contract": "Every method of the npm client is answered in the contract's shape.",
     "clients.npm": "The npm client lives through the life of an agent.",
     "clients.npm-folders": "The npm client keeps folders: it uploads, lists, attaches, opens and deletes.",
     "clients.npm-runs": "The npm client resumes, cancels, approves, runs its own tools, converses and forks.",

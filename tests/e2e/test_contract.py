@@ -1,12 +1,10 @@
 """Every operation that clients of the retired server know is called once, by the method of the SDK that is
 made for it where there is one, and its answer has the shape that the contract gives it."""
 
-import sys
 from typing import Any
 
 import pytest
-from tests.support import mcp_tiny
-from tests.support.contract import Caller, read_contract, watched
+from tests.support.contract import TINY_MCP, Caller, read_contract, watched
 from tests.support.script import Gate, calls, says
 from tests.support.scripted_model import ScriptedModel
 from tests.support.tenants import Tenant
@@ -17,7 +15,7 @@ from remanence.kit import json
 MODEL = "openai/gpt-4o-mini"
 EMBEDDING = "openai/text-embedding-3-small"
 SOURCE = 'def double(n: int) -> int:\n    """Doubles.\n\n    Args:\n        n: A number.\n    """\n    return 2 * n\n'
-TINY = {"command": sys.executable, "args": ["-S", mcp_tiny.__file__], "env": {"STUB_TOKEN": "hush"}}
+TINY = {key: value for key, value in TINY_MCP.items() if key != "mcp_server_type"}
 
 ELSEWHERE = {
     "GET /v1/environments": "computers that a hosted service connects",
@@ -320,7 +318,7 @@ def groups(call: Caller, agent_id: str, block_id: str) -> None:
 
 
 def mcp_servers(call: Caller) -> None:
-    config = {"mcp_server_type": "stdio", **TINY}
+    config = TINY_MCP
     made = call.by_sdk("mcp_servers.create", server_name="tiny", config=config)
     call.by_sdk("mcp_servers.list")
     call.by_sdk("mcp_servers.retrieve", made.id)

@@ -1,12 +1,15 @@
 """The same life cycle through the published npm client, run by node."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
 from tests.support.answers import INSERT, READ
+from tests.support.contract import TINY_MCP, breaches, find_operation, read_contract, sdk_method_of
 from tests.support.script import calls, says
 from tests.support.talks import Talk
 
@@ -14,10 +17,10 @@ from remanence.kit import json
 from remanence.kit.json import JsonObject
 
 
-def play(folder: Path, script: str, talk: Talk) -> JsonObject:
+def play(folder: Path, script: str, talk: Talk, *given: str) -> Any:
     """What a script of ours saw through the client."""
     done = subprocess.run(
-        ["node", script, talk.tenant.house.server.base_url, talk.tenant.actor.user_id],
+        ["node", script, talk.tenant.house.server.base_url, talk.tenant.actor.user_id, *given],
         cwd=folder,
         env={"PATH": os.environ["PATH"]},
         capture_output=True,
@@ -158,3 +161,34 @@ def test_folders_and_files_through_the_npm_client(talk: Talk, npm_folder: Path) 
             "deleted": ["NotFoundError", 404],
         }
     )
+
+
+@pytest.mark.promise("clients.npm-contract")
+def test_every_method_of_the_npm_client_is_answered_as_the_contract_has_it(
+    talk: Talk, npm_folder: Path
+) -> None:
+    talk.model.responder = lambda seen: (
+        says("Never.").slow(first_s=5) if seen.last_user.endswith("Wait") else says("Well.")
+    )
+    try:
+        seen: list[JsonObject] = play(npm_folder, "contract.mjs", talk, json.encode_text(TINY_MCP))
+    finally:
+        talk.model.responder = None
+    called: set[str] = set()
+    problems: list[str] = []
+    for each in seen:
+        operation = find_operation(each["method"], each["path"])
+        assert operation is not None, each
+        if each["name"] == _camel_case(sdk_method_of(operation)):
+            called.add(operation)
+        if each["status"] >= 300:
+            problems.append(f"{operation}: {each['status']} {each['body'][:300]}")
+        elif each["body"]:
+            problems += breaches(operation, each["body"].encode())
+    expected = {str(each) for each in read_contract() if each.sdk_method and each.area != "environments"}
+    assert problems == []
+    assert sorted(expected - called) == []
+
+
+def _camel_case(name: str | None) -> str | None:
+    return name and re.sub(r"_(\w)", lambda found: found[1].upper(), name)

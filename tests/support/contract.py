@@ -1,5 +1,6 @@
 """The contract's own word for each answer: calls are noted as they go by, and held against it."""
 
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import Any
 import httpx
 from jsonschema import Draft202012Validator
 from letta_client import Letta
+from tests.support import mcp_tiny
 from tests.support.tenants import Tenant
 
 from remanence.kit import json
@@ -23,6 +25,12 @@ REFUSED = {
 """Known to clients, and answered with a refusal whatever they ask."""
 _OTHERWISE = {"GET /v1/agents/{agent_id}/export", "POST /v1/agents/{agent_id}/export"}
 """Said to be a text, and an object in the traffic that was recorded."""
+TINY_MCP: JsonObject = {
+    "mcp_server_type": "stdio",
+    "command": sys.executable,
+    "args": ["-S", mcp_tiny.__file__],
+    "env": {"STUB_TOKEN": "hush"},
+}
 _FOLDER = Path(__file__).parents[1] / "e2e"
 
 
@@ -116,6 +124,10 @@ def watched(tenant: Tenant) -> Caller:
     http = tenant.house.plain(user_id=tenant.actor.user_id)
     http.event_hooks = hooks
     return Caller(sdk, http, witness)
+
+
+def sdk_method_of(operation: str) -> str | None:
+    return next(each.sdk_method for each in read_operations_once() if str(each) == operation)
 
 
 def find_operation(method: str, path: str) -> str | None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import AliasChoices, BaseModel, Field, StringConstraints
 
 from remanence.agents.groups.schemas import group_body
 from remanence.agents.model_settings import model_settings_of
@@ -117,7 +117,11 @@ class AgentUpdate(_AgentFields):
 
 
 class ToolApproval(BaseModel):
-    requires_approval: bool
+    requires_approval: Annotated[
+        bool,
+        # The npm client sends it under the name of its own parameter.
+        Field(validation_alias=AliasChoices("requires_approval", "body_requires_approval")),
+    ]
 
 
 class ToolArguments(BaseModel):
