@@ -281,6 +281,11 @@ def test_a_key_for_an_agent_opens_that_agent_and_what_belongs_to_it(talk: Talk, 
     refused(key.delete(f"/v1/blocks/{block}"))
     refused(key.post("/v1/agents/", json={"model": MODEL}))
     assert key.patch(f"/v1/agents/{mine['id']}", json={"name": "renamed"}).status_code == 200
+    said = {"messages": [{"role": "user", "content": "Hello"}]}
+    talk.model.script(says("Hi."))
+    assert key.post("/v1/chat/completions", json=said | {"model": mine["id"]}).status_code == 200
+    for model in (theirs["id"], theirs["name"], "renamed"):
+        refused(key.post("/v1/chat/completions", json=said | {"model": model}))
 
 
 @pytest.mark.promise("keys.scope-project")

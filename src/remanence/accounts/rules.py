@@ -100,7 +100,9 @@ def is_reading(method: str, route: str) -> bool:
 @cache
 def needed_access(method: str, route: str) -> Access:
     """What of an agent a route is about, in the words of access tokens."""
-    is_talk = "/messages" in route or route.startswith(("/v1/conversations/", "/v1/runs/", "/v1/steps/"))
+    is_talk = "/messages" in route or route.startswith(
+        ("/v1/chat/", "/v1/conversations/", "/v1/runs/", "/v1/steps/")
+    )
     if is_reading(method, route):
         return "read_messages" if is_talk else "read_agent"
     return "write_messages" if is_talk else "write_agent"

@@ -42,7 +42,7 @@ async def check_scope(db: Database, request: Request, grant: Grant, route: str) 
         *_ids_of([value for _, value in request.query_params.multi_items()]),
     }
     for key, value in body.items():
-        if key.endswith(("_id", "_ids")):
+        if key.endswith(("_id", "_ids")) or key == "model":  # to OpenAI's clients an agent is a model
             ids |= set(_ids_of(cast("list[Any]", value) if isinstance(value, list) else [value]))
     projects = _projects(request, body)
     if any(not _is_own_project(scopes, each) for each in projects):
@@ -69,7 +69,8 @@ def _is_anchored(request: Request, body: dict[str, Any], named: set[str], projec
         **{key: value for key, value in request.query_params.multi_items() if key in queried},
         **{key: value for key, value in body.items() if key in told},
     }
-    return given.get("agent_id") in named or (given.get("project_id") in projects and bool(projects))
+    is_about_agent = given.get("agent_id") in named or given.get("model") in named
+    return is_about_agent or (given.get("project_id") in projects and bool(projects))
 
 
 def _projects(request: Request, body: dict[str, Any]) -> list[str]:
