@@ -8,7 +8,7 @@ SHELL := /bin/sh
 BIN := .venv/bin
 HOST ?= 127.0.0.1
 PORT ?= 8283
-WORKERS ?= 3
+WORKERS ?= 4
 # Snapshots are compared here and never rewritten; run pytest itself to do that.
 PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadgroup --inline-snapshot=disable
 # Extra arguments for pytest, e.g. `make test ARGS="-k lease"`.

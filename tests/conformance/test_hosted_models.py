@@ -8,6 +8,7 @@ from fastapi import FastAPI, Request
 from tests.support.requests import config, request
 from tests.support.scripted_model import ScriptedModel, says
 
+from remanence.core.access import Grant
 from remanence.core.actor import Actor
 from remanence.core.llm import LLMConfig
 from remanence.errors import BadArgument, NotFound
@@ -169,8 +170,8 @@ async def test_an_unknown_endpoint_type_is_refused_with_those_that_work(house: H
         house.registry.adapter_for(config(model_endpoint_type="koboldcpp"))
 
 
-async def _nobody_in_particular(_: Request) -> Actor:
-    return Actor(user_id=DEFAULT_USER_ID, organization_id=DEFAULT_ORG_ID)
+async def _nobody_in_particular(_: Request) -> Grant:
+    return Grant(actor=Actor(user_id=DEFAULT_USER_ID, organization_id=DEFAULT_ORG_ID))
 
 
 async def test_models_are_listed_over_rest(model: ScriptedModel, house: House) -> None:

@@ -8,7 +8,7 @@ from bench.chaos.campaign import Campaign
 from bench.chaos.points import LIVING, STARTING
 from tests.support.databases import Databases
 
-CYCLES = 15
+CYCLES = 5
 """On each database, of different seasons."""
 
 

@@ -61,7 +61,7 @@ def told(answer: httpx.Response, ids: dict[str, str]) -> tuple[int, str | None, 
     """What an answer says, the ids aside."""
     text = _OWN_WORDS.sub("", answer.text)
     for name in sorted(ids, key=lambda name: -len(ids[name])):
-        if name.endswith("_id") or name == "token":
+        if name.endswith("_id") or name in ("token", "template_name", "template_version"):
             text = text.replace(ids[name], NEVER_THERE[name])
     return answer.status_code, answer.headers.get("content-type"), text
 
