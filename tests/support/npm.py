@@ -10,7 +10,15 @@ import pytest
 
 _SOURCE = Path(__file__).parents[1] / "e2e" / "npm"
 _CACHE = Path(__file__).parents[2] / ".npm-smoke"
-_FILES = ("package.json", "package-lock.json", ".npmrc", "smoke.mjs", "runs.mjs", "folders.mjs", "contract.mjs")
+_FILES = (
+    "package.json",
+    "package-lock.json",
+    ".npmrc",
+    "smoke.mjs",
+    "runs.mjs",
+    "folders.mjs",
+    "contract.mjs",
+)
 
 
 def installed_folder() -> Path:
