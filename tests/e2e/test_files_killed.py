@@ -13,10 +13,11 @@ from remanence.kit.failpoints import VARIABLE
 POINTS = (
     "files.processing.store_parsed:before:1",
     "files.processing.store_batch:after:2",
-    "search.embedding.BackgroundEmbedding._finish.write:before:1",
     "files.processing.finish_file:before:1",
+    "search.embedding.BackgroundEmbedding._finish.write:before:1",
 )
-"""Where each server dies, one after the other, over one and the same file."""
+"""Where each server dies, one after the other, over one and the same file. Vectors last: the rest does not
+wait for them."""
 
 
 @pytest.mark.promise("folders.files.killed")
