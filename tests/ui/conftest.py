@@ -25,9 +25,11 @@ _FLAGS = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.path.is_relative_to(ROOT / "tests" / "ui"):
-            item.add_marker(pytest.mark.xdist_group("ui"))
+    """Two processes share them, each with a browser of its own: one alone would end last of all."""
+    ours = [item for item in items if item.path.is_relative_to(ROOT / "tests" / "ui")]
+    files = sorted({item.path for item in ours})
+    for item in ours:
+        item.add_marker(pytest.mark.xdist_group(f"ui {files.index(item.path) % 2}"))
 
 
 @pytest.fixture(scope="session")
